@@ -20,9 +20,9 @@ struct ConfigurationReader {
     let developerProvider: SourcePosition?
     /// `link_backend`.
     var link: (name: String, position: SourcePosition)?
-    var ofUserPool = OfUserPool()
+    var ofProvider = OfProvider()
 
-    struct OfUserPool {
+    struct OfProvider {
       var tokens: SourcePosition?
       var hosts: [(key: String, position: SourcePosition)] = []
     }
@@ -113,7 +113,7 @@ struct ConfigurationReader {
     }
     var draft = BackendDraft()
     assign(ConfigurationSchema.backend, from: section, type: type, to: &draft)
-    check(draft, section)
+    draft.own?.check(section, &self)
     if let name, let type { backendTypes[name] = type }
     if let name { configuration.backends[name] = draft.settings(name: name) }
   }
@@ -133,7 +133,7 @@ struct ConfigurationReader {
           name: backend, position: section.position(of: "backend"),
           developerProvider: section["developer_provider"]?.position,
           link: settings.linkBackend.map { ($0, section.position(of: "link_backend")) },
-          ofUserPool: ofUserPool(settings, section)))
+          ofProvider: ofProvider(settings, section)))
     } else {
       // A name that is wrong is there all the same.
       require("developer_provider", with: "backend", section)
@@ -159,7 +159,7 @@ struct ConfigurationReader {
     for reference in backendReferences {
       checkProvider(of: reference)
       checkLink(of: reference)
-      checkUserPool(of: reference)
+      checkChoices(of: reference)
     }
     let used = Set(named.map(\.1))
     for header in backendHeaders where !used.contains(header.name) {
@@ -168,19 +168,17 @@ struct ConfigurationReader {
     }
   }
 
-  /// A backend vouches for users at a developer provider of the identity pool. A user pool is a provider
-  /// of its own: beside one the key would be without effect, and its logins would be taken for the
-  /// developer's.
+  /// A backend vouches for users at a developer provider of the identity pool. Beside a provider of its
+  /// own the key would be without effect, and its logins would be taken for the developer's.
   private mutating func checkProvider(of reference: BackendReference) {
-    let type = backendTypes[reference.name]
-    switch reference.developerProvider {
-    case nil where type?.needsDeveloperProvider ?? true:
+    switch (reference.developerProvider, backendTypes[reference.name]?.provider) {
+    case (nil, nil):
       diagnostics.error(at: reference.position, "backend: requires 'developer_provider'")
-    case let position? where !(type?.needsDeveloperProvider ?? true):
+    case (let position?, let provider?):
       diagnostics.error(
         at: position,
-        "developer_provider: [backend \(reference.name)] is "
-          + (type == .oidc ? "an OpenID Connect provider" : "a user pool") + ", which needs none")
+        "developer_provider: [backend \(reference.name)] is \(provider.words.article) "
+          + "\(provider.words.name), which needs none")
     default: break
     }
   }
@@ -189,68 +187,63 @@ struct ConfigurationReader {
   private mutating func checkLink(of reference: BackendReference) {
     guard let (name, position) = reference.link, let type = backendTypes[name] else { return }
     switch configuration.backends[name]?.kind {
-    // Its passwords would be taken for the backend's own.
-    case .userPool(let pool) where pool.domain == nil && takesPasswords(reference.name):
+    case nil: break
+    case let provider as any ProviderKind:
+      // Its passwords would be taken for the backend's own.
+      guard let reason = provider.lackOfBrowser, takesPasswords(reference.name) else { break }
       diagnostics.error(
         at: position,
-        "link_backend: [backend \(name)] has no domain, so no browser signs in there, and passwords "
-          + "are those of [backend \(reference.name)]")
-    case .userPool, .oidc, nil: break
+        "link_backend: [backend \(name)] \(reason), and passwords are those of "
+          + "[backend \(reference.name)]")
     default:
+      let providers = BackendType.providers.map(\.rawValue).joined(separator: " or ")
       diagnostics.error(
         at: position,
-        "link_backend: [backend \(name)] is of type \(type.rawValue), not user-pool or oidc")
+        "link_backend: [backend \(name)] is of type \(type.rawValue), not \(providers)")
     }
-    switch configuration.backends[reference.name]?.kind {
-    case .userPool, .oidc:
+    guard let backend = configuration.backends[reference.name]?.kind else { return }
+    if backend is any ProviderKind {
       diagnostics.error(
         at: position,
         "link_backend: [backend \(reference.name)] is a provider itself: only a backend with a "
           + "developer_provider links others")
-    case .http(let http) where http.method == .get:
+    } else if !backend.takesLogins {
       diagnostics.error(
         at: position,
         "link_backend: [backend \(reference.name)] has method = GET, which carries no logins")
-    default: break
     }
   }
 
   private func takesPasswords(_ backend: String) -> Bool {
-    switch configuration.backends[backend]?.kind {
-    case .awsSample: true
-    case .http(let http): http.loginURL != nil
-    case .exec, .cognito, .userPool, .oidc, nil: false
-    }
+    configuration.backends[backend]?.kind.takesPasswords ?? false
   }
 
-  /// The keys of a profile that depend on a user pool.
-  private func ofUserPool(
+  /// The keys of a profile that depend on its provider.
+  private func ofProvider(
     _ settings: ProfileSettings, _ section: INISection
-  ) -> BackendReference.OfUserPool {
-    BackendReference.OfUserPool(
+  ) -> BackendReference.OfProvider {
+    BackendReference.OfProvider(
       tokens: settings.vendTokens.isEmpty ? nil : section.position(of: "vend_tokens"),
       hosts: [("fips", settings.fips), ("dualstack", settings.dualstack)].compactMap { key, isOn in
         isOn ? (key, section.position(of: key)) : nil
       })
   }
 
-  /// Only a user pool or a provider has tokens for programs, the backend's own or a linked one. Only
-  /// AWS's own hosts can be chosen among.
-  private mutating func checkUserPool(of reference: BackendReference) {
-    if let position = reference.ofUserPool.tokens, reference.link == nil,
-      backendTypes[reference.name]?.needsDeveloperProvider ?? false
+  /// Only a provider has tokens for programs, the backend's own or a linked one. Only AWS's own hosts can
+  /// be chosen among.
+  private mutating func checkChoices(of reference: BackendReference) {
+    if let position = reference.ofProvider.tokens, reference.link == nil,
+      let type = backendTypes[reference.name], type.provider == nil
     {
       diagnostics.error(
         at: position,
         "vend_tokens: [backend \(reference.name)] is no user pool, and has no tokens for programs")
     }
-    guard case .userPool(let pool)? = configuration.backends[reference.name]?.kind,
-      pool.endpoint != nil
-    else { return }
-    for (key, position) in reference.ofUserPool.hosts {
+    guard let fixed = configuration.backends[reference.name]?.kind.fixedHostKey else { return }
+    for (key, position) in reference.ofProvider.hosts {
       diagnostics.error(
         at: position,
-        "\(key): cannot be combined with 'user_pool_endpoint' of [backend \(reference.name)]")
+        "\(key): cannot be combined with '\(fixed)' of [backend \(reference.name)]")
     }
   }
 

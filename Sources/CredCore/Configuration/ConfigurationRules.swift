@@ -1,122 +1,5 @@
-/// Rules between keys. A key with a wrong value counts as present: it has its own error already.
+/// Rules between keys of a profile; each type of backend has its own in its folder. A key with a wrong value counts as present: it has its own error already.
 extension ConfigurationReader {
-  mutating func check(_ backend: BackendDraft, _ section: INISection) {
-    switch backend.type {
-    case .http: check(backend.http, section)
-    case .cognito: check(backend.cognito, section)
-    case .awsSample:
-      refusePlainHTTP(
-        "url", backend.awsSample.url, section, isAllowed: backend.awsSample.allowPlainHTTP)
-    case .userPool:
-      refusePlainHTTP(
-        "user_pool_endpoint", backend.userPool.endpoint, section,
-        isAllowed: backend.userPool.allowPlainHTTP)
-      check(backend.userPool, section)
-    case .oidc: check(backend.oidc, section)
-    case .exec, nil: break
-    }
-  }
-
-  private mutating func check(_ http: HTTPBackendSettings, _ section: INISection) {
-    // With a Unix socket nothing leaves the host.
-    let isAllowed = http.allowPlainHTTP || section["unix_socket"] != nil
-    refusePlainHTTP("url", http.url.sample, section, isAllowed: isAllowed)
-    refusePlainHTTP("login_url", http.loginURL?.sample, section, isAllowed: isAllowed)
-    refusePlainHTTP("logout_url", http.logoutURL?.sample, section, isAllowed: isAllowed)
-    refusePlainHTTP("register_url", http.registerURL?.sample, section, isAllowed: isAllowed)
-    require("client_certificate", with: "client_key", section)
-    let ofTokens = ["authorization", HTTPBackend.hostHeader.lowercased()]
-    for header in http.headers where ofTokens.contains(header.name.lowercased()) {
-      for key in ["bearer_token_file", "login_url"] where section[key] != nil {
-        diagnostics.error(
-          at: section.position(of: "header.\(header.name)"),
-          "header.\(header.name): '\(key)' sets this header already")
-      }
-    }
-  }
-
-  private mutating func check(_ cognito: CognitoBackendSettings, _ section: INISection) {
-    refusePlainHTTP(
-      "cognito_endpoint", cognito.cognitoEndpoint, section, isAllowed: cognito.allowPlainHTTP)
-    require("credentials_file", with: "credentials_profile", section)
-    exclude("credential_process", with: "credentials_file", section)
-  }
-
-  /// The Hosted UI.
-  private mutating func check(_ pool: UserPoolSettings, _ section: INISection) {
-    require("redirect_uri", with: "domain", section)
-    let keys = [
-      "redirect_uri", "identity_provider", "idp_identifier", "scopes", "logout_redirect_uri",
-    ]
-    for key in keys { require("domain", with: key, section) }
-    for entry in section.entries
-    where entry.key.hasPrefix("authorize.") || entry.key.hasPrefix("logout.") {
-      require("domain", with: entry.key, section)
-    }
-    checkScopes(pool.browser, section)
-  }
-
-  private mutating func check(_ oidc: OIDCSettings, _ section: INISection) {
-    let ways = oidc.signIn.map(\.rawValue)
-    if ways.isEmpty {
-      diagnostics.error(
-        at: section.position(of: "sign_in"), "sign_in: names no way in which users may sign in")
-    }
-    if ways != ["device"], !ways.isEmpty, section["redirect_uri"] == nil {
-      diagnostics.error(
-        at: section.position(of: "sign_in"),
-        "sign_in: browser and paste require 'redirect_uri', as it is registered with the provider")
-    }
-    checkScopes(oidc.browser, section)
-    checkRequiredEmail(oidc, section)
-    checkAuthentication(oidc, section)
-  }
-
-  /// The scope `email` asks for both claims (OpenID Connect Core, 5.4). Some providers give them
-  /// unasked.
-  private mutating func checkRequiredEmail(_ oidc: OIDCSettings, _ section: INISection) {
-    guard !oidc.browser.scopes.contains("email") else { return }
-    for claim in oidc.required where ["email", "email_verified"].contains(claim.name) {
-      diagnostics.warning(
-        at: section.position(of: "require.\(claim.name)"),
-        "require.\(claim.name): most providers give this claim only with the scope email, and every "
-          + "sign-in without it is refused: add email to 'scopes'")
-    }
-  }
-
-  private mutating func checkScopes(_ browser: BrowserSettings, _ section: INISection) {
-    guard !browser.scopes.contains("openid") else { return }
-    diagnostics.error(
-      at: section.position(of: "scopes"),
-      "scopes: must have openid: without it there is no ID token")
-  }
-
-  private mutating func checkAuthentication(_ oidc: OIDCSettings, _ section: INISection) {
-    let key = "client_authentication"
-    let position = section.position(of: key)
-    let method = oidc.clientAuthentication
-    let needsSecret = method == .basic || method == .post
-    if needsSecret, section["client_secret_file"] == nil {
-      diagnostics.error(at: position, "\(key): \(method.rawValue) requires 'client_secret_file'")
-    }
-    if method == .privateKeyJWT, section["client_assertion_key_file"] == nil {
-      diagnostics.error(
-        at: position, "\(key): private-key-jwt requires 'client_assertion_key_file'")
-    }
-    // A secret that is not sent is a mistake that the provider would answer without a reason.
-    if !needsSecret, let entry = section["client_secret_file"] {
-      diagnostics.error(
-        at: entry.position,
-        "client_secret_file: requires 'client_authentication = basic' or 'post'")
-    }
-    if method != .privateKeyJWT, let entry = section["client_assertion_key_file"] {
-      diagnostics.error(
-        at: entry.position,
-        "client_assertion_key_file: requires 'client_authentication = private-key-jwt'")
-    }
-    require("client_assertion_key_file", with: "client_assertion_key_id", section)
-  }
-
   mutating func check(_ profile: ProfileSettings, _ section: INISection) {
     if profile.impersonateSignedIn {
       require("impersonate", with: "impersonate_signed_in", section)
@@ -214,12 +97,12 @@ extension ConfigurationReader {
     diagnostics.error(at: entry.position, "\(key): requires '\(needed)'")
   }
 
-  private mutating func exclude(_ key: String, with other: String, _ section: INISection) {
+  mutating func exclude(_ key: String, with other: String, _ section: INISection) {
     guard let entry = section[key], section[other] != nil else { return }
     diagnostics.error(at: entry.position, "\(key): cannot be combined with '\(other)'")
   }
 
-  private mutating func refusePlainHTTP(
+  mutating func refusePlainHTTP(
     _ key: String, _ url: HTTPURL?, _ section: INISection, isAllowed: Bool
   ) {
     guard let url, !isAllowed, !url.isEncrypted, !url.isLoopback else { return }

@@ -1,5 +1,5 @@
 /// The keys of each section. Those of [daemon] and [profile] stand beside their settings, in
-/// DaemonSettings.swift and ProfileSettings.swift; those of [backend] are in BackendSchema.swift. A new
+/// DaemonSettings.swift and ProfileSettings.swift; each type of [backend] has its own in its folder. A new
 /// key is a property and a row there: the reader, the suggestions and the errors follow from the row,
 /// and tests compare the rows with the manual and the example. Rules between keys are in
 /// ConfigurationRules.swift.
@@ -34,10 +34,10 @@ struct ConfigurationKey<Settings>: Sendable {
   /// A key for a property that is nil without the key.
   init<Value>(
     _ name: String, _ property: any WritableKeyPath<Settings, Value?> & Sendable,
-    _ syntax: ValueSyntax<Value>, required: Bool = false, of types: [BackendType] = []
+    _ syntax: ValueSyntax<Value>, required: Bool = false
   ) {
     reference = ConfigurationKeyReference(
-      name: name, types: types, syntax: syntax.name, standard: nil, isRequired: required)
+      name: name, types: [], syntax: syntax.name, standard: nil, isRequired: required)
     takesVariables = syntax.takesVariables
     assign = { value, _, settings throws(InvalidValue) in
       settings[keyPath: property] = try syntax.read(value)
@@ -45,13 +45,19 @@ struct ConfigurationKey<Settings>: Sendable {
   }
 
   /// A family of keys such as `header.NAME`. `family` ends in the dot.
-  init(
-    family: String, syntax: String, of types: [BackendType],
-    assign: @escaping Assignment
-  ) {
+  init(family: String, syntax: String, assign: @escaping Assignment) {
     reference = ConfigurationKeyReference(
-      name: family, types: types, syntax: syntax, standard: nil, isRequired: false)
+      name: family, types: [], syntax: syntax, standard: nil, isRequired: false)
     takesVariables = false
+    self.assign = assign
+  }
+
+  /// A key that is read into other settings.
+  init(
+    _ reference: ConfigurationKeyReference, takesVariables: Bool, assign: @escaping Assignment
+  ) {
+    self.reference = reference
+    self.takesVariables = takesVariables
     self.assign = assign
   }
 }
@@ -73,6 +79,12 @@ struct ConfigurationKeyReference: Sendable, Equatable {
   var shown: String { isFamily ? name + "NAME" : name }
 
   func matches(_ key: String) -> Bool { isFamily ? key.hasPrefix(name) : key == name }
+
+  /// The key of one type of backend.
+  func of(_ type: BackendType) -> ConfigurationKeyReference {
+    ConfigurationKeyReference(
+      name: name, types: [type], syntax: syntax, standard: standard, isRequired: isRequired)
+  }
 
   /// Whether backends of this type have the key; for nil, whether backends of all types have it.
   func applies(to type: BackendType?) -> Bool {

@@ -16,7 +16,7 @@ public struct Configuration: Sendable, Equatable {
   /// Whether the profile needs the user's name, which a uid may not have.
   public func needsUserName(_ profile: ProfileSettings) -> Bool {
     if profile.flow == .basic, profile.roleSessionName.needsUserName { return true }
-    return backend(of: profile)?.needsUserName(userIdentifier: profile.userIdentifier) ?? false
+    return backend(of: profile)?.kind.needsUserName(userIdentifier: profile.userIdentifier) ?? false
   }
 
   /// Reads files in the given order and reports all problems at once.
@@ -39,4 +39,21 @@ public struct Configuration: Sendable, Equatable {
 /// How much the daemon logs: this level and those before it.
 public enum LogLevel: String, Sendable, CaseIterable {
   case error, warning, notice, info, debug
+}
+
+/// What `token` may hand out to programs.
+public enum VendedToken: String, Sendable, CaseIterable {
+  case id
+  case access
+  /// Beside `access`: also an access token that may change the user's account.
+  case account
+
+  /// Nil for a word that is about tokens of another one.
+  var kind: TokenKind? {
+    switch self {
+    case .id: .id
+    case .access: .access
+    case .account: nil
+    }
+  }
 }

@@ -226,3 +226,32 @@ extension ValueSyntax<[String]> {
     }
   }
 }
+
+extension ValueSyntax {
+  /// Words of a fixed list, each at most once.
+  static func words<Word>() -> ValueSyntax
+  where
+    Value == [Word], Word: CaseIterable & RawRepresentable & Sendable & Hashable,
+    Word.RawValue == String
+  {
+    let known = Word.allCases.map(\.rawValue)
+    let list = known.joined(separator: ", ")
+    return ValueSyntax("a list of \(list), or none") { value throws(InvalidValue) in
+      let words = try value.words(separatedByCommas: true)
+      if words == ["none"] { return [] }
+      var chosen: [Word] = []
+      for word in words {
+        guard let choice = Word(rawValue: word) else {
+          throw InvalidValue(
+            "\(word.singleQuoted) is not known"
+              + NearestName.suggestion(word, in: known, otherwise: "; known are \(list)"))
+        }
+        guard !chosen.contains(choice) else {
+          throw InvalidValue("\(word.singleQuoted) occurs twice")
+        }
+        chosen.append(choice)
+      }
+      return chosen
+    }
+  }
+}

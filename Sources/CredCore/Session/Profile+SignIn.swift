@@ -14,18 +14,10 @@ extension Profile {
 
   /// Whether its backend can be told of a sign-out.
   public var reportsSignOut: Bool {
-    switch backend?.kind {
-    case .http(let http): http.logoutURL != nil
-    case .userPool, .oidc: true
-    case nil, .exec, .cognito, .awsSample: false
-    }
+    backend?.kind.reportsSignOut ?? false
   }
 
-  /// With `method = GET` a backend gets nothing but its URL, and so no logins.
-  private var takesLogins: Bool {
-    guard case .http(let http) = backend?.kind else { return true }
-    return http.method != .get
-  }
+  private var takesLogins: Bool { backend?.kind.takesLogins ?? true }
 
   /// Why a `login` does not fit this profile; checked before any call.
   public func refusal(of login: LoginRequest) -> ProtocolError? {
@@ -58,13 +50,12 @@ extension Profile {
       return ProtocolError(
         .invalidRequest, "profile '\(settings.name)' has no backend that takes passwords")
     case .poolTokens: return nil
-    case .developerToken where plan.backend.issuer != nil:
-      return ProtocolError(
-        .invalidRequest,
-        "profile '\(settings.name)' has a "
-          + (plan.backend.issuer?.pool == nil ? "provider of its own" : "user pool")
-          + ": it takes no developer token")
     case .developerToken(let identityID, let token):
+      if let provider = plan.backend.issuer?.traits {
+        return ProtocolError(
+          .invalidRequest,
+          "profile '\(settings.name)' has a \(provider.words.own): it takes no developer token")
+      }
       return refusal(of: identityID) ?? refusal(of: token, for: identityID)
     case .logins(let logins, let identityID, let isAlone):
       return refusal(of: logins) ?? identityID.flatMap(refusal)
@@ -84,12 +75,12 @@ extension Profile {
             + "'\(settings.name)': only its backend vouches for users there")
       }
       // What a client brings was not asked for by credd, nor confirmed.
-      if ownLoginsKeys.contains(where: { $0.lowercased() == provider.lowercased() }) {
-        let isPool = (plan.backend.issuer ?? plan.link)?.pool != nil
-        let source = isPool ? "user pool" : "OpenID Connect provider"
+      if let issuer = plan.backend.issuer ?? plan.link,
+        ownLoginsKeys(issuer).contains(where: { $0.lowercased() == provider.lowercased() })
+      {
         return ProtocolError(
           .invalidRequest,
-          "provider \(provider.quoted) in \"logins\" is the \(source) of profile "
+          "provider \(provider.quoted) in \"logins\" is the \(issuer.traits.words.name) of profile "
             + "'\(settings.name)' itself: sign in to it")
       }
       if provider == plan.developerLoginKey {
@@ -103,8 +94,7 @@ extension Profile {
   }
 
   /// The keys under which the tokens of its own or linked provider may go into a logins map.
-  private var ownLoginsKeys: [String] {
-    guard let issuer = plan.backend.issuer ?? plan.link else { return [] }
+  private func ownLoginsKeys(_ issuer: PoolIssuer) -> [String] {
     let pools = issuer.poolIssuers
     return [issuer.loginsKey]
       + [plan.providerName, pools?.loginsKey(.original), pools?.loginsKey(.updated)]
@@ -128,7 +118,7 @@ extension Profile {
         "in profile '\(settings.name)' the backend says whose identity it is: \"identity_id\" beside "
           + "\"logins\" takes \"alone\": true")
     }
-    guard case .http(let http) = backend.kind, http.method == .get else { return nil }
+    guard !backend.kind.takesLogins else { return nil }
     return ProtocolError(
       .invalidRequest,
       "backend '\(backend.name)' of profile '\(settings.name)' has method = GET, which carries no "
@@ -152,24 +142,9 @@ extension Profile {
     }
   }
 
-  /// Why clients may send nothing for the triggers of a user pool; nil if they may.
-  public var refusalOfMetadata: ProtocolError? {
-    guard let userPool = poolProfile?.userPool else {
-      return ProtocolError(
-        .invalidRequest,
-        "\"client_metadata\" and \"validation_data\" are for user pools, and profile "
-          + "'\(settings.name)' has none")
-    }
-    guard !userPool.takesClientMetadata else { return nil }
-    return ProtocolError(
-      .invalidRequest,
-      "profile '\(settings.name)' takes no \"client_metadata\" and no \"validation_data\": its "
-        + "backend has client_metadata = no")
-  }
-
   private var refusalOfHost: ProtocolError? {
     if plan.worksUnattended { return nil }
-    if let issuer = plan.backend.issuer, issuer.pool == nil {
+    if let issuer = plan.backend.issuer, !issuer.traits.takesPasswords {
       return ProtocolError(
         .signInRequired,
         "profile '\(settings.name)' needs a sign-in by "

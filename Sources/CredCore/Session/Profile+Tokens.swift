@@ -31,7 +31,8 @@ extension Profile {
     guard kind != .developer else {
       throw .invalid(
         "the users of profile '\(settings.name)' sign in to a "
-          + (userPool == nil ? "provider" : "user pool") + ", which gives no developer tokens")
+          + "\(plan.backend.issuer?.traits.words.short ?? "provider"), which gives no developer tokens"
+      )
     }
     guard vended.contains(kind) else {
       throw ProtocolError(
@@ -43,8 +44,9 @@ extension Profile {
 
   /// Why a program does not get this access token; nil if it may.
   public func refusal(ofVending token: HeldPoolToken) -> ProtocolError? {
-    // The scope is a user pool's. Another provider's token may be one that only the provider reads.
-    guard (plan.backend.issuer ?? plan.link)?.pool != nil else { return nil }
+    guard let issuer = plan.backend.issuer ?? plan.link, issuer.traits.marksAccountTokens else {
+      return nil
+    }
     guard token.mayChangeAccount, !settings.vendTokens.contains(.account) else { return nil }
     return ProtocolError(
       .accessDenied,

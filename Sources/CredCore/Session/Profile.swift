@@ -8,8 +8,6 @@ public final class Profile: Sendable, Equatable {
   public let pool: IdentityPoolID
   public let cognito: CognitoIdentity
   public let sts: STS
-  /// The endpoint of the backend's user pool; nil with another backend.
-  public let userPoolEndpoint: AWSEndpoint?
   public let plan: SessionPlan
   /// The profile as it would be with its `link_backend` alone: by it, users sign in to be linked. Nil
   /// without one.
@@ -36,15 +34,14 @@ public final class Profile: Sendable, Equatable {
     sts = STS(try Self.endpoint(.sts, settings, settings.stsEndpoint))
     access = AccessRule(settings, groupID: groupID)
     needsUserName = configuration.needsUserName(settings)
-    userPoolEndpoint = try Self.userPoolEndpoint(backend, settings)
     link = try Self.link(of: settings, in: configuration, groupID: groupID)
     var plan = SessionPlan(
-      backend: try Self.trust(backend, userPoolEndpoint), flow: settings.flow,
+      backend: try backend?.kind.trust(in: settings) ?? .none, flow: settings.flow,
       allowsGuests: settings.guest, tokenFileProvider: settings.webIdentityProvider,
       developerLoginKey: settings.loginsKey ?? AWSPartition.loginsKey(region: pool.region),
       keepsAccessToken: settings.vendTokens.contains { $0 != .id })
     plan.link = link?.plan.backend.issuer
-    plan.providerName = (link?.backend ?? backend)?.providerName
+    plan.providerName = (link?.backend ?? backend)?.kind.providerName
     self.plan = plan
     identityFingerprint = Fingerprint(identityOf: settings, backend, plan)
     credentialsFingerprint = Fingerprint(
@@ -73,46 +70,9 @@ public final class Profile: Sendable, Equatable {
     return try AWSEndpoint(
       service, region: settings.region, fips: settings.fips, dualStack: settings.dualstack)
   }
-
-  private static func userPoolEndpoint(
-    _ backend: BackendSettings?, _ settings: ProfileSettings
-  ) throws(InvalidInput) -> AWSEndpoint? {
-    guard case .userPool(let pool) = backend?.kind else { return nil }
-    let region = try UserPoolID(pool.userPoolID).region
-    if let custom = pool.endpoint {
-      return try AWSEndpoint(.cognitoUserPools, region: region, custom: custom.text)
-    }
-    return try AWSEndpoint(
-      .cognitoUserPools, region: region, fips: settings.fips, dualStack: settings.dualstack)
-  }
-
-  private static func trust(
-    _ backend: BackendSettings?, _ endpoint: AWSEndpoint?
-  ) throws(InvalidInput) -> SessionPlan.BackendTrust {
-    switch backend?.kind {
-    case nil: .none
-    case .http(let http): http.loginURL == nil ? .host : .password
-    case .exec, .cognito: .host
-    case .awsSample: .password
-    case .userPool(let pool):
-      .userPool(
-        PoolIssuer(
-          pool: try UserPoolID(pool.userPoolID), clientID: pool.clientID,
-          endpoint: endpoint?.url ?? ""))
-    case .oidc(let oidc):
-      .userPool(try Self.issuer(of: oidc))
-    }
-  }
-
-  private static func issuer(of oidc: OIDCSettings) throws(InvalidInput) -> PoolIssuer {
-    let issuer = try OIDCIssuer(oidc.issuer)
-    return PoolIssuer(
-      provider: issuer, loginsKey: oidc.providerName ?? issuer.loginsKey, clientID: oidc.clientID,
-      endpoint: oidc.endpoints.token?.text ?? "")
-  }
 }
 
-/// The profiles and settings of its own and linked user pools and providers.
+/// The profiles of its own and linked providers.
 extension Profile {
   private static func link(
     of settings: ProfileSettings, in configuration: Configuration, groupID: (String) -> UInt32?
@@ -123,40 +83,12 @@ extension Profile {
 
   /// The profile as it would be with that provider alone; nil if the backend is none.
   public func signingIn(at backend: String, in configuration: Configuration) -> Profile? {
-    switch configuration.backends[backend]?.kind {
-    case .userPool, .oidc:
-      try? Profile(settings.signingIn(at: backend), in: configuration) { _ in nil }
-    default: nil
-    }
-  }
-
-  /// Of its user pool; nil with another backend.
-  var userPool: UserPoolSettings? {
-    if case .userPool(let settings) = backend?.kind { settings } else { nil }
+    guard configuration.backends[backend]?.kind is any ProviderKind else { return nil }
+    return try? Profile(settings.signingIn(at: backend), in: configuration) { _ in nil }
   }
 
   /// By whose backend users sign in with a browser or a device code.
   public var signInProfile: Profile { link ?? self }
-
-  /// By whose user pool users sign in with a name: the profile itself, or the one that is linked. Nil
-  /// where the backend takes the passwords, or nobody does.
-  public var poolProfile: Profile? {
-    let candidate = plan.backend == .password ? self : signInProfile
-    guard case .userPool? = candidate.backend?.kind else { return nil }
-    return candidate
-  }
-
-  /// The app client of the profile's user pool; nil with another backend.
-  ///
-  /// - Parameter secret: the content of `client_secret_file`, which is read for each call.
-  /// - Throws: if Cognito would refuse the secret.
-  public func userPoolClient(secret: Secret?) throws(InvalidInput) -> UserPoolClient? {
-    guard let backend, let endpoint = userPoolEndpoint, let issuer = plan.backend.issuer,
-      let pool = issuer.pool
-    else { return nil }
-    return try UserPoolClient(
-      backend: backend.name, endpoint: endpoint, pool: pool, id: issuer.clientID, secret: secret)
-  }
 }
 
 extension ProfileSettings {

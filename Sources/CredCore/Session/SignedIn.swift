@@ -52,7 +52,7 @@ extension SessionMachine {
       return SignedIn(by: .password, username: held.username, subject: held.link?.subject)
     case .userPool(let session):
       return SignedIn(
-        by: session.issuer.pool == nil ? .oidc : .userPool, username: session.username,
+        by: session.issuer.traits.means, username: session.username,
         subject: session.subject, until: until)
     case .developerToken:
       return SignedIn(by: .token, username: held.token?.token.developerUser, until: until)

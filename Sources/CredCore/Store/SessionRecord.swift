@@ -170,7 +170,7 @@ extension Fingerprint {
     add(settings.developerProvider)
     add(settings.userIdentifier.text)
     add(backend?.name)
-    add(backend?.type.storedWord)
+    add(backend?.kind.storedWord)
     add(plan.backend.storedWord)
     add(plan.allowsGuests)
     add(plan.tokenFileProvider)
@@ -189,65 +189,22 @@ extension Fingerprint {
     add("\(settings.duration.wholeNanoseconds)")
     add(settings.policyFile)
     for policy in settings.policyARNs { add(policy) }
-    // Without it, the value is that of earlier versions.
-    if case .userPool(let pool)? = backend?.kind, let name = pool.providerName { add(name) }
+    for text in backend?.kind.credentialSettings ?? [] { add(text) }
   }
 
   /// Covers where a backend is and which authorities vouch for it. What it gave goes to no other
   /// place. The values of the settings are stored in no other form.
   ///
-  /// - Parameter issuer: of a user pool.
+  /// - Parameter issuer: of a provider.
   init(placeOf backend: BackendSettings?, _ issuer: PoolIssuer?) {
     self.init()
     add(backend?.type.rawValue)
-    switch backend?.kind {
-    case nil: break
-    case .http(let http):
-      add(http.url.template.text)
-      add(http.loginURL?.template.text)
-      // A sign-out at the same server may be added or moved.
-      let logout = http.logoutURL?.sample.origin
-      add(logout == http.url.sample.origin ? nil : logout)
-      add(http.unixSocket)
-      add(http.caFile)
-    case .exec(let exec):
-      for word in exec.command { add(word) }
-    case .cognito(let cognito): add(cognito.cognitoEndpoint?.text)
-    case .awsSample(let sample):
-      add(sample.url.text)
-      add(sample.appName)
-      add(sample.caFile)
-    case .userPool(let pool):
-      add(pool.userPoolID)
-      add(pool.clientID)
-      add(issuer?.endpoint)
-      add(pool.caFile)
-    case .oidc(let oidc):
-      add(oidc.issuer)
-      add(oidc.clientID)
-      add(oidc.endpoints.authorization?.text)
-      add(oidc.endpoints.token?.text)
-      add(oidc.endpoints.deviceAuthorization?.text)
-      add(oidc.caFile)
-    }
+    for text in backend?.kind.place(of: issuer) ?? [] { add(text) }
   }
 }
 
 // The words of fingerprints. A word keeps its meaning for ever, whatever the case or the key of the
 // configuration is called.
-
-extension BackendType {
-  fileprivate var storedWord: String {
-    switch self {
-    case .http: "http"
-    case .exec: "exec"
-    case .cognito: "cognito"
-    case .awsSample: "aws-sample"
-    case .userPool: "user-pool"
-    case .oidc: "oidc"
-    }
-  }
-}
 
 extension SessionPlan.BackendTrust {
   fileprivate var storedWord: String {

@@ -106,13 +106,9 @@ extension SignInMethod {
     switch self {
     case .host, .developerToken, .tokenFile: return true
     case .logins: return !held.logins.isEmpty
-    // Not every provider gives one.
-    case .userPool(let session): return !session.refreshToken.isEmpty || session.issuer.pool == nil
-    case .password(let session):
-      if case .awsSample = profile.backend?.kind {
-        return SampleSession(packed: session.token) != nil
-      }
-      return !session.token.isEmpty
+    case .userPool(let session):
+      return !session.refreshToken.isEmpty || !session.issuer.traits.alwaysGivesRefreshToken
+    case .password(let session): return profile.backend?.kind.isUsable(session.token) ?? false
     }
   }
 }

@@ -82,26 +82,13 @@ public struct ConfigurationInspection {
 
   private mutating func check(_ backend: BackendSettings) {
     var place = Place(section: "backend \(backend.name)")
-    switch backend.kind {
-    case .http(let http):
-      check(http.bearerTokenFile, .secret, &place, "bearer_token_file")
-      check(http.caFile, .pem("CERTIFICATE"), &place, "ca_file")
-      check(http.clientCertificate, .pem("CERTIFICATE"), &place, "client_certificate")
-      check(http.clientKey, .pem("PRIVATE KEY"), &place, "client_key")
-      checkSocket(http.unixSocket, &place)
-    case .exec(let exec): checkCommand(exec.command, &place, "command")
-    case .cognito(let cognito):
-      check(cognito.credentialsFile, .secret, &place, "credentials_file")
-      checkCommand(cognito.credentialProcess, &place, "credential_process")
-    case .awsSample(let sample): check(sample.caFile, .pem("CERTIFICATE"), &place, "ca_file")
-    case .userPool(let pool):
-      check(pool.clientSecretFile, .secret, &place, "client_secret_file")
-      check(pool.caFile, .pem("CERTIFICATE"), &place, "ca_file")
-    case .oidc(let oidc):
-      check(oidc.clientSecretFile, .secret, &place, "client_secret_file")
-      check(
-        oidc.clientAssertionKeyFile, .pem("PRIVATE KEY"), &place, "client_assertion_key_file")
-      check(oidc.caFile, .pem("CERTIFICATE"), &place, "ca_file")
+    for file in backend.kind.namedFiles {
+      switch file.content {
+      case .secret: check(file.path, .secret, &place, file.key)
+      case .pem(let block): check(file.path, .pem(block), &place, file.key)
+      case .program: checkProgram(file.path, &place, file.key)
+      case .socket: checkSocket(file.path, &place, file.key)
+      }
     }
   }
 
@@ -204,8 +191,8 @@ public struct ConfigurationInspection {
   /// Whether this is a person's own process: what it may not open, the daemon may.
   private var isStranger: Bool { !ServiceDirectory.isService && !startedAsRoot }
 
-  private mutating func checkCommand(_ command: [String]?, _ place: inout Place, _ key: String) {
-    guard let path = command?.first, isWanted(path) else { return }
+  private mutating func checkProgram(_ path: String, _ place: inout Place, _ key: String) {
+    guard isWanted(path) else { return }
     place.key = key
     guard let facts = look(at: path, place, { FileFacts(running: path) }) else { return }
     if facts.failure != 0 { return unreadable(path, facts.failure, place) }
@@ -216,9 +203,9 @@ public struct ConfigurationInspection {
     }
   }
 
-  private mutating func checkSocket(_ path: String?, _ place: inout Place) {
-    guard let path, isWanted(path) else { return }
-    place.key = "unix_socket"
+  private mutating func checkSocket(_ path: String, _ place: inout Place, _ key: String) {
+    guard isWanted(path) else { return }
+    place.key = key
     guard let facts = look(at: path, place, { FileFacts(path) }) else { return }
     guard facts.failure == 0 else {
       // Its server may start later.

@@ -159,7 +159,7 @@ extension LoginRequest {
   fileprivate func means(in profile: Profile) -> String {
     switch signIn {
     case .host: "host"
-    case .poolTokens(let signIn): signIn.issuer.pool == nil ? "oidc" : "userPool"
+    case .poolTokens(let signIn): signIn.issuer.traits.means.rawValue
     case .browser: "browser"
     case .device: "device"
     case .username, .password: profile.poolProfile == nil ? "password" : "userPool"

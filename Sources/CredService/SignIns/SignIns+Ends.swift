@@ -155,15 +155,6 @@ extension Profile {
   fileprivate func signsIn(like other: Profile) -> Bool {
     identityFingerprint == other.identityFingerprint
       && backendFingerprint == other.backendFingerprint && backend?.name == other.backend?.name
-      && backend?.signInSettings == other.backend?.signInSettings && link == other.link
-  }
-}
-
-extension BackendSettings {
-  /// What a sign-in depends on: not what is done with accounts, nor how often calls are made.
-  fileprivate var signInSettings: Kind {
-    guard case .userPool(var settings) = kind else { return kind }
-    settings.accountActions = []
-    return .userPool(settings)
+      && backend?.signsIn(like: other.backend) ?? (other.backend == nil) && link == other.link
   }
 }

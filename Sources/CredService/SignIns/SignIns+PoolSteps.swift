@@ -111,14 +111,3 @@ extension SignIns {
     use(result.signIn, of: signIn, session, now)
   }
 }
-
-extension Profile {
-  /// How a conversation with the profile's user pool goes; nil without one.
-  fileprivate var conversationPlan: PoolConversation.Plan? {
-    guard let backend, case .userPool(let settings) = backend.kind, let issuer = plan.backend.issuer
-    else { return nil }
-    return PoolConversation.Plan(
-      backend: backend.name, issuer: issuer, flow: settings.authFlow,
-      rememberDevice: settings.rememberDevice)
-  }
-}

@@ -81,7 +81,7 @@ final class Devices {
 
   /// Who is signed in to the user pool of the session, or was; nil where nobody was.
   func poolUser(of session: Session) -> String? {
-    session.machine.poolSessions.first { $0.issuer.pool != nil }?.username
+    session.machine.poolSessions.first { $0.issuer.traits.remembersDevices }?.username
   }
 
   /// The uid belongs to this person now.

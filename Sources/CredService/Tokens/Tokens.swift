@@ -43,7 +43,7 @@ final class Tokens {
     let isLink = tokens.issuer == profile.plan.link
     renewals[call] = Renewal(
       tokens: tokens, profile: isLink ? profile.link ?? profile : profile,
-      mayReplaceToken: tokens.issuer.pool == nil || way.mayReplaceToken)
+      mayReplaceToken: tokens.issuer.traits.rotatesAlone || way.mayReplaceToken)
   }
 
   var isAnyUnderWay: Bool { !renewals.isEmpty }
@@ -163,7 +163,7 @@ final class Tokens {
   /// so that one is left to run out. Tokens of which nobody knows whose they are may be that person's. A
   /// user pool ends the tokens of one sign-in alone.
   private func goesOn(_ tokens: PoolSession, of uid: UInt32) -> Bool {
-    guard tokens.issuer.pool == nil else { return false }
+    guard !tokens.issuer.traits.endsOneSignInAlone else { return false }
     return configuration.profileNames.contains { name in
       sessions[SessionKey(uid: uid, profile: name)]?.machine.poolSessions.contains {
         ($0.isOfSameUser(as: tokens) || tokens.subject == nil && $0.issuer == tokens.issuer)

@@ -1,79 +1,82 @@
 import CredCore
 
-/// Cognito Identity and STS.
-extension UpstreamClient {
+/// Exchanges with Cognito Identity and STS, and the login of a file.
+struct AWSExchanges {
+  let profile: Profile
+  let sender: Sender
+
   func getID(
-    _ logins: LoginsMap, _ profile: Profile
+    _ logins: LoginsMap
   ) throws(UpstreamFailure) -> Exchange<UpstreamOutcome> {
-    let request = try Self.checked(.cognitoIdentity) { () throws(InvalidInput) in
+    let request = try Upstream.cognitoIdentity.checked { () throws(InvalidInput) in
       try profile.cognito.getID(
         pool: profile.pool, accountID: profile.settings.accountID, logins: logins)
     }
-    return cognito(request, profile, logins) { reply throws(UpstreamFailure) in
+    return cognito(request, logins) { reply throws(UpstreamFailure) in
       .identity(try CognitoIdentity.identity(from: reply))
     }
   }
 
   func getOpenIDToken(
-    _ identityID: IdentityID, _ logins: LoginsMap, _ profile: Profile
+    _ identityID: IdentityID, _ logins: LoginsMap
   ) -> Exchange<UpstreamOutcome> {
     let request = profile.cognito.getOpenIDToken(identity: identityID, logins: logins)
-    return cognito(request, profile, logins) { [unowned self] reply throws(UpstreamFailure) in
-      outcome(try CognitoIdentity.token(from: reply))
+    return cognito(request, logins) { reply throws(UpstreamFailure) in
+      UpstreamOutcome(try CognitoIdentity.token(from: reply), clock)
     }
   }
 
   func getCredentials(
-    _ identityID: IdentityID, _ logins: LoginsMap, _ role: String?, _ profile: Profile
+    _ identityID: IdentityID, _ logins: LoginsMap, _ role: String?
   ) -> Exchange<UpstreamOutcome> {
     let request = profile.cognito.getCredentials(
       identity: identityID, logins: logins, customRoleARN: role ?? profile.settings.roleARN)
-    return cognito(request, profile, logins) { [unowned self] reply throws(UpstreamFailure) in
-      outcome(try CognitoIdentity.credentials(from: reply), identityID)
+    return cognito(request, logins) { reply throws(UpstreamFailure) in
+      UpstreamOutcome(try CognitoIdentity.credentials(from: reply), identityID, clock)
     }
   }
 
   private func cognito(
-    _ request: HTTPRequest, _ profile: Profile, _ logins: LoginsMap,
+    _ request: HTTPRequest, _ logins: LoginsMap,
     _ read: @escaping (HTTPReply) throws(UpstreamFailure) -> UpstreamOutcome
   ) -> Exchange<UpstreamOutcome> {
     Exchange(
-      request: request, settings: awsSettings(profile), upstream: .cognitoIdentity,
+      request: request, settings: settings, upstream: .cognitoIdentity,
       secrets: logins.logins.map(\.token), read: read)
   }
 
   func assumeRole(
-    _ identityID: IdentityID, _ token: Secret, _ profile: Profile, _ user: UnixUser,
+    _ identityID: IdentityID, _ token: Secret, _ user: UnixUser,
     _ done: @escaping Completion<PreparedCall>
   ) {
-    readFileIfNamed(profile.settings.policyFile, key: "policy_file", for: .sts) {
-      [unowned self] policy in
+    sender.readFileIfNamed(profile.settings.policyFile, key: "policy_file", for: .sts) {
+      policy in
       done(
         Result { () throws(UpstreamFailure) in
-          let request = try roleRequest(token, try policy.get(), profile, user)
+          let request = try roleRequest(token, try policy.get(), user)
           return .exchange(
             Exchange(
-              request: request, settings: awsSettings(profile), upstream: .sts, secrets: [token]
+              request: request, settings: settings, upstream: .sts, secrets: [token]
             ) {
-              [unowned self] reply throws(UpstreamFailure) in
-              outcome(try STS.credentials(from: reply), identityID)
+              reply throws(UpstreamFailure) in
+              UpstreamOutcome(try STS.credentials(from: reply), identityID, clock)
             })
         })
     }
   }
 
   private func roleRequest(
-    _ token: Secret, _ policy: Secret?, _ profile: Profile, _ user: UnixUser
+    _ token: Secret, _ policy: Secret?, _ user: UnixUser
   ) throws(UpstreamFailure) -> HTTPRequest {
     let settings = profile.settings
     guard let role = settings.roleARN else {
       preconditionFailure("the configuration reader wants role_arn for the basic flow")
     }
-    return try Self.checked(.sts) { () throws(InvalidInput) in
+    return try Upstream.sts.checked { () throws(InvalidInput) in
       try profile.sts.assumeRole(
         STS.RoleQuery(
           roleARN: role,
-          sessionName: try expand(settings.roleSessionName, user, "role_session_name"),
+          sessionName: try sender.expand(settings.roleSessionName, user, "role_session_name"),
           duration: Int(settings.duration.inSeconds), policy: policy?.exposedText(),
           policyARNs: settings.policyARNs),
         token: token)
@@ -81,12 +84,12 @@ extension UpstreamClient {
   }
 
   /// The login of a file, read for each call, because sidecars replace the file.
-  func readTokenFile(of profile: Profile, _ done: @escaping Completion<PreparedCall>) {
+  func readTokenFile(_ done: @escaping Completion<PreparedCall>) {
     guard let path = profile.settings.webIdentityTokenFile else {
       return done(.failure(.unfitSession(of: .cognitoIdentity)))
     }
     let key = "web_identity_token_file"
-    readFile(path, key: key, for: .cognitoIdentity) { content in
+    sender.readFile(path, key: key, for: .cognitoIdentity) { content in
       done(
         Result { () throws(UpstreamFailure) in
           let token = Secret(Array(try content.get().bytes.trimmed))
@@ -99,9 +102,32 @@ extension UpstreamClient {
     }
   }
 
-  func awsSettings(_ profile: Profile) -> HTTPSettings {
-    var settings = HTTPSettings(timeout: Self.awsTimeout, replyLimit: Limits.Upstream.awsReplyBytes)
+  /// How AWS is reached.
+  var settings: HTTPSettings {
+    var settings = HTTPSettings(
+      timeout: Sender.awsTimeout, replyLimit: Limits.Upstream.awsReplyBytes)
     settings.caFile = profile.settings.caFile
     return settings
+  }
+
+  private var clock: any Clock { sender.services.clock }
+
+  /// The servers that `check` asks.
+  func places(_ turns: CallTurns) -> [ProbedPlace] {
+    let isBasic = profile.settings.flow == .basic
+    var places = [
+      ProbedPlace(
+        name: "cognito-identity", upstream: .cognitoIdentity, url: profile.cognito.endpoint.url,
+        settings: settings.probing,
+        queue: isBasic
+          ? turns.queues.queueOfOpenIDTokens(profile) : turns.queues.queueOfCredentials(profile))
+    ]
+    if isBasic {
+      places.append(
+        ProbedPlace(
+          name: "sts", upstream: .sts, url: profile.sts.endpoint.url,
+          settings: settings.probing, queue: turns.queues.queueOfRoles(profile)))
+    }
+    return places
   }
 }

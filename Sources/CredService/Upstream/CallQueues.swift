@@ -3,15 +3,15 @@ import CredCore
 /// The queues in which calls wait for their turn: one for each backend, and for each operation of AWS at
 /// one host. Each has its own rate, width and outages.
 struct CallQueues {
-  private struct Endpoint: Hashable {
+  private struct Key: Hashable {
     let upstream: Upstream
     let operation: String
     let host: String
   }
 
-  /// The limits of AWS's endpoints. A queue gets another limit with its next call.
+  /// The limits of AWS's services. A queue gets another limit with its next call.
   var settings: DaemonSettings
-  private var queues: [Endpoint: CallQueue] = [:]
+  private var queues: [Key: CallQueue] = [:]
   /// The same queues in the order of their first use, so that they are always served in one order.
   private(set) var inOrder: [CallQueue] = []
 
@@ -59,7 +59,7 @@ struct CallQueues {
 
   mutating func queue(of backend: BackendSettings) -> CallQueue {
     queue(
-      Endpoint(upstream: .backend(backend.name), operation: "", host: ""),
+      Key(upstream: .backend(backend.name), operation: "", host: ""),
       Admission.Policy(rate: backend.rateLimit, width: backend.maxParallel))
   }
 
@@ -68,18 +68,18 @@ struct CallQueues {
     _ upstream: Upstream = .cognitoIdentity
   ) -> CallQueue {
     queue(
-      Endpoint(upstream: upstream, operation: operation, host: endpoint.url),
+      Key(upstream: upstream, operation: operation, host: endpoint.url),
       // A service that hangs must not take all connections.
       Admission.Policy(rate: rate, width: max(1, settings.upstreamConnections / 2)))
   }
 
-  private mutating func queue(_ endpoint: Endpoint, _ policy: Admission.Policy) -> CallQueue {
-    if let queue = queues[endpoint] {
+  private mutating func queue(_ key: Key, _ policy: Admission.Policy) -> CallQueue {
+    if let queue = queues[key] {
       queue.apply(policy)
       return queue
     }
-    let queue = CallQueue(endpoint.upstream, policy, operation: endpoint.operation)
-    queues[endpoint] = queue
+    let queue = CallQueue(key.upstream, policy, operation: key.operation)
+    queues[key] = queue
     inOrder.append(queue)
     return queue
   }

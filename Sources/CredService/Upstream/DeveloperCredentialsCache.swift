@@ -20,7 +20,7 @@ final class DeveloperCredentialsCache {
 
   /// Runs a key's command and reads what it prints.
   typealias Run = (
-    Key, _ timeout: Duration, @escaping UpstreamClient.Completion<DeveloperCredentials>
+    Key, _ timeout: Duration, @escaping Completion<DeveloperCredentials>
   )
     -> Void
 
@@ -40,7 +40,7 @@ final class DeveloperCredentialsCache {
     var kept: Kept?
     var isRunning = false
     var notBefore = Instant(nanoseconds: .min)
-    var waiting: [UpstreamClient.Completion<Signer>] = []
+    var waiting: [Completion<Signer>] = []
   }
 
   private let clock: any Clock
@@ -64,7 +64,7 @@ final class DeveloperCredentialsCache {
   ///
   /// - Parameter timeout: of a run that starts.
   func signer(
-    for key: Key, timeout: Duration, _ done: @escaping UpstreamClient.Completion<Signer>
+    for key: Key, timeout: Duration, _ done: @escaping Completion<Signer>
   ) {
     let entry = entries[key] ?? Entry()
     entries[key] = entry

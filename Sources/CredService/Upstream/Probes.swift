@@ -59,10 +59,22 @@ private final class ProbeRun {
   }
 }
 
-extension UpstreamClient {
-  private static let probeTimeout: Duration = .seconds(10)
+/// Asks the servers of profiles for `check`.
+final class ServerProbes {
+  private let turns: CallTurns
+  private let sender: Sender
+  private let memory: ExchangeMemory
+
   /// How long a question waits for its turn: a busy server must not take the time of all others.
   private static let probeWait: Duration = .seconds(15)
+
+  init(_ turns: CallTurns, _ sender: Sender, _ memory: ExchangeMemory) {
+    self.turns = turns
+    self.sender = sender
+    self.memory = memory
+  }
+
+  private var services: UpstreamClient.Services { sender.services }
 
   /// What a server brought, and which servers it named.
   private typealias Probed = (outcome: ProbeOutcome, further: [ProbedPlace])
@@ -71,9 +83,7 @@ extension UpstreamClient {
   /// answer counts: it is the server that is looked for.
   ///
   /// Each request has its turn in a queue of ordinary calls, and counts against their rate and number.
-  package func probe(
-    _ request: ProbeRequest, completion: @escaping ([ProbeOutcome]) -> Void
-  ) {
+  func start(_ request: ProbeRequest, _ completion: @escaping ([ProbeOutcome]) -> Void) {
     var places: [ProbedPlace] = []
     for place in request.profiles.flatMap({ self.places(of: $0) }) where !places.contains(place) {
       places.append(place)
@@ -81,7 +91,7 @@ extension UpstreamClient {
     let run = ProbeRun(request, places, completion)
     run.timer = services.clock.makeTimer { [unowned self, weak run] in
       // A request that was sent has its own deadline.
-      guard let run, withdraw(run.request.id) else { return }
+      guard let run, turns.withdraw(run.request.id) else { return }
       run.skip(1)
       askNext(run)
     }
@@ -93,12 +103,12 @@ extension UpstreamClient {
     if now >= run.request.until { run.skip(run.left.count) }
     guard let place = run.left.first else {
       run.timer?.arm(at: nil)
-      return later { run.completion(run.outcomes) }
+      return turns.later { run.completion(run.outcomes) }
     }
     run.timer?.arm(at: min(run.request.until, now + Self.probeWait))
     let call = Admission.Call(
       id: run.request.id, profile: "", isInPerson: true, isRetry: false, isCheck: true)
-    perform(call, in: place.queue) { [unowned self] (done: @escaping Completion<Probed>) in
+    turns.perform(call, in: place.queue) { [unowned self] (done: @escaping Completion<Probed>) in
       probe(place) { done(.success($0)) }
     } completion: { [unowned self] result in
       if let probed = try? result.get() {
@@ -139,56 +149,19 @@ extension UpstreamClient {
   }
 
   private func places(of profile: Profile) -> [ProbedPlace] {
-    var places = placesOfBackend(profile)
-    if let link = profile.link { places += placesOfBackend(link) }
-    places.append(
-      ProbedPlace(
-        name: "cognito-identity", upstream: .cognitoIdentity, url: profile.cognito.endpoint.url,
-        settings: probing(awsSettings(profile)),
-        queue: profile.settings.flow == .basic
-          ? queues.queueOfOpenIDTokens(profile) : queues.queueOfCredentials(profile)))
-    if profile.settings.flow == .basic {
-      places.append(
-        ProbedPlace(
-          name: "sts", upstream: .sts, url: profile.sts.endpoint.url,
-          settings: probing(awsSettings(profile)), queue: queues.queueOfRoles(profile)))
-    }
-    return places
+    [profile, profile.link].compactMap { $0 }
+      .compactMap { CalledBackend($0, sender, memory) }.flatMap { $0.exchanges.places(turns) }
+      + AWSExchanges(profile: profile, sender: sender).places(turns)
   }
+}
 
-  private func placesOfBackend(_ profile: Profile) -> [ProbedPlace] {
-    guard let backend = profile.backend else { return [] }
-    if case .oidc = backend.kind { return providerPlaces(of: profile, backend) }
-    guard let place = place(of: backend, profile) else { return [] }
-    guard let domain = backend.providerEndpoints.token?.text else { return [place] }
-    return [
-      place,
-      ProbedPlace(
-        name: "\(place.name) domain", upstream: place.upstream, url: domain,
-        settings: place.settings, queue: place.queue),
-    ]
-  }
+extension HTTPSettings {
+  private static let probeTimeout: Duration = .seconds(10)
 
-  /// Nil for a backend that is no server, or whose address a renewal alone can tell.
-  private func place(of backend: BackendSettings, _ profile: Profile) -> ProbedPlace? {
-    guard let url = profile.userPoolEndpoint?.url ?? backend.origin else { return nil }
-    var settings = HTTPSettings(
-      timeout: backend.timeout, replyLimit: Limits.Upstream.backendReplyBytes)
-    switch backend.kind {
-    case .exec, .cognito: break
-    case .http(let http): settings = http.httpSettings(timeout: backend.timeout)
-    case .awsSample(let sample): settings.caFile = sample.caFile
-    case .userPool(let pool): settings.caFile = pool.caFile
-    case .oidc(let provider): settings.caFile = provider.caFile
-    }
-    return ProbedPlace(
-      name: "backend \(backend.name)", upstream: .backend(backend.name), url: url,
-      settings: probing(settings), queue: queues.queue(of: backend))
-  }
-
-  func probing(_ settings: HTTPSettings) -> HTTPSettings {
-    var settings = settings
-    settings.timeout = min(settings.timeout, Self.probeTimeout)
+  /// Those of a question that changes nothing.
+  var probing: HTTPSettings {
+    var settings = self
+    settings.timeout = min(timeout, Self.probeTimeout)
     // Its address and its certificate are asked for.
     settings.isSentOnce = true
     settings.describesConnection = true

@@ -1,92 +1,45 @@
-package import CredCore
+import CredCore
 
-/// What is known of a provider, and for how long.
-struct KnownProvider {
-  let metadata: ProviderMetadata
-  let until: Instant
-}
+/// Exchanges by OpenID Connect: with its providers, and with the Hosted UI of user pools.
+struct ProviderExchanges {
+  let settings: any ProviderKind
+  let issuer: PoolIssuer
+  /// Whose tokens they are; nil for an issuer that is no URL.
+  let issuerURL: OIDCIssuer?
+  let called: CalledBackend
 
-/// OpenID Connect providers, and the Hosted UI of user pools.
-extension UpstreamClient {
-  /// Whose discovery document was read. Two profiles with the same backend share it.
-  struct ProviderKey: Hashable {
-    let issuer: OIDCIssuer
-    let backend: String
-    let caFile: String?
+  /// Nil for a backend that is no provider.
+  init?(_ called: CalledBackend) {
+    guard let settings = called.settings.kind as? any ProviderKind,
+      let issuer = called.profile.plan.backend.issuer
+    else { return nil }
+    self.settings = settings
+    self.issuer = issuer
+    issuerURL = try? OIDCIssuer(issuer.issuer)
+    self.called = called
   }
+
+  var sender: Sender { called.sender }
+  private var clock: any Clock { called.sender.services.clock }
+  private var upstream: Upstream { called.upstream }
 
   // MARK: The provider
 
-  /// The URLs of the profile's provider: configured, known, or from its discovery document.
-  func provider(of profile: Profile, _ done: @escaping Completion<ProviderMetadata>) {
-    guard let backend = profile.backend, let issuer = profile.plan.backend.issuer,
-      let issuerURL = try? OIDCIssuer(issuer.issuer)
-    else { return done(.failure(.unfitSession(of: .cognitoIdentity))) }
-    let endpoints = backend.providerEndpoints
-    if let metadata = ProviderMetadata(issuerURL, configured: endpoints) {
-      return done(.success(metadata))
-    }
-    let key = ProviderKey(issuer: issuerURL, backend: backend.name, caFile: backend.caFile)
-    let known = providers[key]
-    if let known, known.until > services.clock.now { return done(.success(known.metadata)) }
-    discoverPool(issuerURL, endpoints, backend) { [unowned self] result in
-      switch result {
-      case .success(let found):
-        providers[key] = found
-        done(.success(found.metadata))
-      // What was known stays of use while the provider cannot be asked.
-      case .failure(let failure):
-        if let known, failure.failureClass.isTransient { return done(.success(known.metadata)) }
-        done(.failure(failure))
-      }
-    }
+  /// The URLs of the provider: configured, known, or from its discovery document.
+  func provider(_ done: @escaping Completion<ProviderMetadata>) {
+    guard let issuerURL else { return done(.failure(.unfitSession(of: .cognitoIdentity))) }
+    called.memory.discovery.metadata(of: issuerURL, for: called.settings, done)
   }
 
-  package func logoutURL(of profile: Profile) -> String? {
-    guard let backend = profile.backend, let issuer = profile.plan.backend.issuer,
-      let browser = profile.browser, let issuerURL = try? OIDCIssuer(issuer.issuer)
-    else { return nil }
-    let key = ProviderKey(issuer: issuerURL, backend: backend.name, caFile: backend.caFile)
-    let metadata =
-      ProviderMetadata(issuerURL, configured: backend.providerEndpoints)
-      ?? providers[key]?.metadata
-    let isPool = issuer.pool != nil
-    // Cognito's page wants a place to lead to.
-    guard !isPool || browser.logoutRedirectURI != nil else { return nil }
+  /// The page that ends a browser's own session there, as far as it is known; nil where there is none.
+  var logoutURL: String? {
+    guard let browser = called.profile.browser, let issuerURL else { return nil }
+    let metadata = called.memory.discovery.knownMetadata(of: issuerURL, for: called.settings)
+    let traits = issuer.traits
+    guard !traits.logoutRequiresRedirectURI || browser.logoutRedirectURI != nil else { return nil }
     return metadata?.logoutURL(
       clientID: issuer.clientID, redirectURI: browser.logoutRedirectURI,
-      as: isPool ? "logout_uri" : "post_logout_redirect_uri", browser.logout)
-  }
-
-  /// Asks where the issuer says. The pool may have turned back to its original issuer meanwhile.
-  private func discoverPool(
-    _ issuer: OIDCIssuer, _ endpoints: ProviderEndpoints, _ backend: BackendSettings,
-    _ done: @escaping Completion<KnownProvider>
-  ) {
-    discover(issuer, at: issuer, endpoints, backend) { [unowned self] result in
-      guard case .failure(let failure) = result, !failure.failureClass.isTransient,
-        let original = issuer.originalOfPool
-      else { return done(result) }
-      discover(issuer, at: original, endpoints, backend, done)
-    }
-  }
-
-  /// - Parameter place: the issuer under which the document is.
-  private func discover(
-    _ issuer: OIDCIssuer, at place: OIDCIssuer, _ endpoints: ProviderEndpoints,
-    _ backend: BackendSettings, _ done: @escaping Completion<KnownProvider>
-  ) {
-    let clock = services.clock
-    let exchange = Exchange(
-      request: place.discoveryRequest, settings: backend.providerHTTP(timeout: backend.timeout),
-      upstream: .backend(backend.name), operation: "discovery"
-    ) { reply throws(UpstreamFailure) in
-      KnownProvider(
-        metadata: try ProviderMetadata(
-          from: reply, of: issuer, configured: endpoints, for: backend.name),
-        until: clock.now + ProviderMetadata.lifetime(of: reply))
-    }
-    send(exchange, done)
+      as: traits.logoutParameter, browser.logout)
   }
 
   // MARK: The client
@@ -94,19 +47,14 @@ extension UpstreamClient {
   /// The client, with its secret or key as the file holds it now.
   ///
   /// - Parameter provider: whom it talks to.
-  func oidcClient(
-    of profile: Profile, at provider: ProviderMetadata, _ done: @escaping Completion<OIDCClient>
-  ) {
-    guard let backend = profile.backend, let issuer = profile.plan.backend.issuer else {
-      return done(.failure(.unfitSession(of: .cognitoIdentity)))
-    }
-    authentication(of: backend, issuer.clientID, at: provider) { result in
+  func client(at provider: ProviderMetadata, _ done: @escaping Completion<OIDCClient>) {
+    authentication(at: provider) { result in
       done(
         Result { () throws(UpstreamFailure) in
           let authentication = try result.get()
-          return try Self.checked(.backend(backend.name)) { () throws(InvalidInput) in
+          return try upstream.checked { () throws(InvalidInput) in
             try OIDCClient(
-              backend: backend.name, provider: provider, id: issuer.clientID,
+              backend: called.name, provider: provider, id: issuer.clientID,
               authentication: authentication)
           }
         })
@@ -114,39 +62,21 @@ extension UpstreamClient {
   }
 
   private func authentication(
-    of backend: BackendSettings, _ clientID: String, at provider: ProviderMetadata,
-    _ done: @escaping Completion<ClientAuthentication>
+    at provider: ProviderMetadata, _ done: @escaping Completion<ClientAuthentication>
   ) {
-    let upstream = Upstream.backend(backend.name)
-    switch backend.kind {
-    case .oidc(let oidc) where oidc.clientAuthentication == .privateKeyJWT:
-      assertion(oidc, clientID, at: provider, for: upstream) {
-        done($0.map { .privateKeyJWT($0) })
-      }
-    case .oidc(let oidc):
-      secret(oidc.clientSecretFile, for: upstream) { secret in
-        done(
-          secret.map { secret in
-            switch (oidc.clientAuthentication, secret) {
-            case (.basic, let secret?): .basic(secret)
-            case (.post, let secret?): .post(secret)
-            default: .none
-            }
-          })
-      }
-    case .userPool(let pool):
-      secret(pool.clientSecretFile, for: upstream) { secret in
-        done(secret.map { $0.map { .basic($0) } ?? .none })
-      }
-    default: done(.failure(.unfitSession(of: upstream)))
+    let method = settings.clientAuthentication
+    guard method != .privateKeyJWT else {
+      return assertion(at: provider) { done($0.map { .privateKeyJWT($0) }) }
     }
-  }
-
-  private func secret(
-    _ path: String?, for upstream: Upstream, _ done: @escaping Completion<Secret?>
-  ) {
-    readFileIfNamed(path, key: "client_secret_file", for: upstream) { content in
-      done(content.map { $0.map { Secret(Array($0.bytes.trimmed)) } })
+    sender.readClientSecret(settings.clientSecretFile, for: upstream) { secret in
+      done(
+        secret.map { secret in
+          switch (method, secret) {
+          case (.basic, let secret?): .basic(secret)
+          case (.post, let secret?): .post(secret)
+          default: .none
+          }
+        })
     }
   }
 
@@ -154,17 +84,17 @@ extension UpstreamClient {
   private static let signingTimeout: Duration = .seconds(10)
 
   private func assertion(
-    _ oidc: OIDCSettings, _ clientID: String, at provider: ProviderMetadata,
-    for upstream: Upstream, _ done: @escaping Completion<ClientAssertion>
+    at provider: ProviderMetadata, _ done: @escaping Completion<ClientAssertion>
   ) {
-    guard let path = oidc.clientAssertionKeyFile else {
+    guard let path = settings.clientAssertionKeyFile else {
       return done(.failure(.unfitSession(of: upstream)))
     }
-    let identifier = AssertionIdentifier(using: &random)
-    let now = services.clock.wallTime
-    let deadline = services.clock.now + Self.signingTimeout
-    readFile(path, key: "client_assertion_key_file", for: upstream) { [unowned self] key in
-      loadCrypto(for: upstream) { [unowned self] crypto in
+    let (clientID, keyID) = (issuer.clientID, settings.clientAssertionKeyID)
+    let identifier = AssertionIdentifier(using: &called.memory.random)
+    let now = clock.wallTime
+    let deadline = clock.now + Self.signingTimeout
+    sender.readFile(path, key: "client_assertion_key_file", for: upstream) { key in
+      sender.loadCrypto(for: upstream) { crypto in
         let pem: Secret
         let library: any Crypto
         do throws(UpstreamFailure) {
@@ -172,12 +102,11 @@ extension UpstreamClient {
         } catch {
           return done(.failure(error))
         }
-        services.background.runOnce(.proofs, deadline: deadline) {
+        sender.services.background.runOnce(.proofs, deadline: deadline) {
           Result { () throws(InvalidInput) in
             try ClientAssertion(
-              clientID: clientID, keyID: oidc.clientAssertionKeyID,
-              audience: provider.token.text, identifier: identifier, at: now, key: pem,
-              signing: library)
+              clientID: clientID, keyID: keyID, audience: provider.token.text,
+              identifier: identifier, at: now, key: pem, signing: library)
           }
         } completion: { result in
           switch result {
@@ -190,48 +119,125 @@ extension UpstreamClient {
     }
   }
 
-  /// An exchange with a provider, sent once: a refresh token, a code or an assertion that comes twice
-  /// is taken for a stolen one.
+  /// An exchange that is sent once: a refresh token, a code or an assertion that comes twice is taken for
+  /// a stolen one.
   ///
   /// - Parameters:
   ///   - secrets: besides the client's own.
   ///   - operation: see ``Exchange/operation``.
-  func provider<Outcome>(
-    _ request: HTTPRequest, _ client: OIDCClient, _ profile: Profile, secrets: [Secret],
+  func exchange<Outcome>(
+    _ request: HTTPRequest, _ client: OIDCClient, secrets: [Secret],
     timeout: Duration? = nil, operation: String? = nil,
     read: @escaping (HTTPReply) throws(UpstreamFailure) -> Outcome
   ) -> Exchange<Outcome> {
-    let backend = profile.backend
-    var settings =
-      backend?.providerHTTP(timeout: timeout ?? backend?.timeout ?? Self.awsTimeout)
-      ?? HTTPSettings(timeout: Self.awsTimeout, replyLimit: Limits.OIDC.replyBytes)
-    settings.isSentOnce = true
+    var http = called.settings.providerHTTP(timeout: timeout ?? called.settings.timeout)
+    http.isSentOnce = true
     return Exchange(
-      request: request, settings: settings, upstream: .backend(client.backend),
+      request: request, settings: http, upstream: upstream,
       secrets: secrets + client.authentication.secrets, operation: operation, read: read)
   }
 }
 
-extension BackendSettings {
-  var providerEndpoints: ProviderEndpoints {
-    switch kind {
-    case .oidc(let oidc): oidc.endpoints
-    case .userPool(let pool): pool.hostedEndpoints ?? ProviderEndpoints()
-    default: ProviderEndpoints()
+// MARK: Steps of sign-ins by browser and by device code
+
+extension ProviderExchanges {
+  func take(
+    _ request: ProviderConversation.Request, _ done: @escaping Completion<ProviderReply>
+  ) {
+    switch request {
+    case .prepare(let secrets): prepare(secrets, done)
+    case .startDeviceGrant(let scopes): startDeviceGrant(scopes, done)
+    case .exchange(let code, let redirectURI, let secrets, let provider):
+      send(request, at: provider, done) { client, wallTime in
+        (
+          client.exchange(code: code, redirectURI: redirectURI, secrets),
+          { reply throws(UpstreamFailure) in
+            .exchanged(
+              try client.tokens(from: reply, secrets, wallTime: wallTime), serverTime: reply.date)
+          }
+        )
+      }
+    case .poll(let grant, let provider):
+      send(request, at: provider, done) { client, wallTime in
+        (
+          client.poll(grant),
+          { reply throws(UpstreamFailure) in
+            .deviceAnswered(
+              client.deviceAnswer(from: reply, wallTime: wallTime), serverTime: reply.date)
+          }
+        )
+      }
     }
   }
 
-  fileprivate var caFile: String? {
-    switch kind {
-    case .oidc(let oidc): oidc.caFile
-    case .userPool(let pool): pool.caFile
-    default: nil
+  private typealias Reader = (HTTPReply) throws(UpstreamFailure) -> ProviderReply
+
+  private func send(
+    _ request: ProviderConversation.Request, at provider: ProviderMetadata,
+    _ done: @escaping Completion<ProviderReply>,
+    _ make: @escaping (OIDCClient, WallTime) -> (HTTPRequest, Reader)
+  ) {
+    client(at: provider) { client in
+      switch client {
+      case .failure(let failure): done(.failure(failure))
+      case .success(let client):
+        let (http, read) = make(client, clock.wallTime)
+        sender.send(
+          exchange(http, client, secrets: request.secrets, operation: request.label, read: read),
+          done)
+      }
     }
   }
 
-  func providerHTTP(timeout: Duration) -> HTTPSettings {
-    var settings = HTTPSettings(timeout: timeout, replyLimit: Limits.OIDC.replyBytes)
-    settings.caFile = caFile
-    return settings
+  private func prepare(
+    _ secrets: AuthorizationSecrets, _ done: @escaping Completion<ProviderReply>
+  ) {
+    provider { provider in
+      sender.loadCrypto(for: upstream) { crypto in
+        done(
+          Result { () throws(UpstreamFailure) in
+            let (provider, crypto) = (try provider.get(), try crypto.get())
+            return .prepared(provider, challenge: secrets.challenge(digests: crypto))
+          })
+      }
+    }
+  }
+
+  private func startDeviceGrant(
+    _ scopes: [String], _ done: @escaping Completion<ProviderReply>
+  ) {
+    provider { provider in
+      switch provider {
+      case .failure(let failure): done(.failure(failure))
+      case .success(let provider):
+        client(at: provider) { client in
+          do throws(UpstreamFailure) {
+            let client = try client.get()
+            guard let request = client.startDeviceGrant(scopes: scopes) else {
+              throw .noDeviceGrant(at: client.backend)
+            }
+            sender.send(
+              exchange(request, client, secrets: [], operation: "device") {
+                reply throws(UpstreamFailure) in
+                ProviderReply.deviceGranted(try client.deviceGrant(from: reply), at: provider)
+              }, done)
+          } catch {
+            done(.failure(error))
+          }
+        }
+      }
+    }
+  }
+}
+
+extension ProviderConversation.Request {
+  /// Its name in metrics.
+  fileprivate var label: String {
+    switch self {
+    case .prepare: "discovery"
+    case .startDeviceGrant: "device"
+    case .exchange: "code"
+    case .poll: "device_poll"
+    }
   }
 }

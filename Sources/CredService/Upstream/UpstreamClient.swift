@@ -1,6 +1,9 @@
 package import CredCore
 package import Logging
 
+/// Gets the result of something that was asked of an upstream, later.
+typealias Completion<Value> = (Result<Value, UpstreamFailure>) -> Void
+
 /// Makes the calls of sessions: waits for their turn, turns them into exchanges, reads the replies.
 ///
 /// Every call ends: its turn, its files, its request and its command have deadlines.
@@ -33,115 +36,136 @@ package final class UpstreamClient: UpstreamPerforming {
     }
   }
 
-  /// A file that the configuration names by a key.
-  struct NamedFile: Hashable {
-    let path: String
-    let key: String
-  }
-
-  typealias FileContent = Result<Secret, InvalidInput>
-
-  typealias Completion<Value> = (Result<Value, UpstreamFailure>) -> Void
-
-  let services: Services
-  /// Generates uids of devices at sample servers.
-  var random: any RandomNumberGenerator
-  let developerCredentials: DeveloperCredentialsCache
-  /// The discovery documents that were read.
-  var providers: [ProviderKey: KnownProvider] = [:]
-  /// Files that are being read, with the calls that wait for them: a file on a dead disk takes one
-  /// thread and leaves the others to files that can be read.
-  var filesBeingRead: [NamedFile: [(FileContent?) -> Void]] = [:]
-  /// Those of them that missed their deadline.
-  var hangingFiles: Set<NamedFile> = []
-  var queues: CallQueues
-  /// Calls that have begun or wait for their turn.
-  private var calls: [CallID: PendingCall] = [:]
-  /// Completions that are due but would come within `start`.
-  private var deferred = DeferredWork()
-  package var requestEnded: ((EndedRequest) -> Void)?
-  /// For all queues, and for what is deferred.
-  private var timer: (any Timer)?
-
-  private struct PendingCall {
-    /// Nil if the outcome is no longer wanted.
-    var completion: ((UpstreamOutcome) -> Void)?
-    let queue: CallQueue?
-    var isCancelled = false
-    /// Whether its request has gone out, or what was prepared in its place.
-    var isSent = false
-  }
-
-  /// An exchange that takes longer ends as a failure and is tried again.
-  static let awsTimeout: Duration = .seconds(10)
-  /// The same for a small file that the configuration names.
-  static let fileTimeout: Duration = .seconds(5)
-
-  /// Clients are served again after this time.
-  private static let turnTime: Duration = .microseconds(25)
+  private let turns: CallTurns
+  private let sender: Sender
+  private let memory: ExchangeMemory
+  private let probes: ServerProbes
 
   package init(
     _ services: Services, settings: DaemonSettings, random: any RandomNumberGenerator
   ) {
-    self.services = services
-    queues = CallQueues(settings)
-    self.random = random
-    developerCredentials = Self.makeDeveloperCredentials(services, random: random)
-    timer = services.clock.makeTimer { [unowned self] in self.timerFired() }
+    turns = CallTurns(services.clock, services.log, settings: settings)
+    sender = Sender(services, turns)
+    memory = ExchangeMemory(sender, random: random)
+    probes = ServerProbes(turns, sender, memory)
   }
 
   /// Drops what belongs to the old backends and limits. Queues stay, with their outages, and get
   /// the limits of their next call.
   package func apply(_ settings: DaemonSettings) {
-    queues.settings = settings
-    developerCredentials.removeAll()
-    providers = [:]
+    turns.queues.settings = settings
+    memory.forget()
   }
 
-  package var callCount: Int { calls.count }
+  package var callCount: Int { turns.count }
 
-  // MARK: Calls
+  package var requestEnded: ((EndedRequest) -> Void)? {
+    get { sender.requestEnded }
+    set { sender.requestEnded = newValue }
+  }
+
+  package func prioritise(_ id: CallID) { turns.prioritise(id) }
+  package func withdraw(_ id: CallID) -> Bool { turns.withdraw(id) }
+  package func cancel(_ id: CallID) { turns.cancel(id) }
+
+  /// Nil for a profile without a backend.
+  private func backend(of profile: Profile) -> CalledBackend? {
+    CalledBackend(profile, sender, memory)
+  }
+
+  // MARK: Calls of sessions
 
   package func start(
     _ request: CallRequest, completion: @escaping (UpstreamOutcome) -> Void
   ) {
-    let queue = queues.queue(for: request)
-    calls[request.id] = PendingCall(completion: completion, queue: queue)
-    guard let queue else {
-      return make(request) { [unowned self] outcome in
-        self.finish(request.id, outcome)
-      }
-    }
-    let call = Admission.Call(
-      id: request.id, profile: request.profile.settings.name, isInPerson: request.isInPerson,
-      isRetry: request.isRetry, dependsOnUserInput: request.call.dependsOnUserInput,
-      user: request.user)
-    queue.enter(call, services.clock) { [unowned self] refusal in
-      later { [unowned self] in begin(request, queue, refusal) }
-    }
-    armTimer()
+    turns.start(request, completion) { [unowned self] done in make(request, done) }
   }
 
-  /// A call has had its turn.
-  private func begin(_ request: CallRequest, _ queue: CallQueue, _ refusal: UpstreamFailure?) {
-    if let refusal { return finish(request.id, .failed(refusal)) }
-    guard isWanted(request.id) else { return }
-    make(request) { [unowned self] outcome in
-      callEnded(queue, request.id, outcome.failure)
-      if !request.call.dependsOnUserInput || outcome.failure == nil {
-        logOutage(of: queue, outcome.failure, request.user)
+  /// Makes a call whose turn has come. The outcome comes later, never within this function; for a
+  /// call that is cancelled before it is sent, never.
+  ///
+  /// - Parameter first: why it is made once more.
+  private func make(
+    _ request: CallRequest, after first: UpstreamFailure? = nil,
+    _ done: @escaping (UpstreamOutcome) -> Void
+  ) {
+    prepare(request) { [unowned self] prepared in
+      guard turns.mayBeSent(request.id) else { return }
+      switch prepared {
+      case .success(.exchange(let exchange)):
+        sender.send(exchange) { [unowned self] result in
+          if let failure = result.failure, exchange.isRepeated(failure), first == nil {
+            return make(request, after: failure, done)
+          }
+          done(result.mapError { $0.following(first) }.outcome)
+        }
+      case .success(.command(let command, let read)):
+        sender.run(command, reading: read) { done($0.outcome) }
+      case .success(.outcome(let outcome)):
+        turns.later { done(outcome) }
+      case .failure(let failure):
+        turns.later { done(.failed(failure)) }
       }
-      finish(request.id, outcome)
     }
   }
+
+  private func prepare(_ request: CallRequest, _ done: @escaping Completion<PreparedCall>) {
+    let (profile, user) = (request.profile, request.user)
+    let aws = AWSExchanges(profile: profile, sender: sender)
+    switch request.call {
+    case .signIn(let username, let password):
+      guard let backend = backend(of: profile) else {
+        preconditionFailure("the plan of a profile without a backend takes no passwords")
+      }
+      backend.exchanges.signIn(username, password, user, done)
+    case .renewPoolTokens(let session, let way):
+      guard let backend = backend(of: profile.giving(session)) else {
+        return done(.failure(.unfitSession(of: .cognitoIdentity)))
+      }
+      backend.exchanges.renew(session, way, user, done)
+    case .readTokenFile:
+      aws.readTokenFile(done)
+    case .tokenCallback(let identityID, let logins, let session, let isForced):
+      prepareToken(
+        TokenQueryParts(
+          identityID: identityID, logins: logins, session: session, isForced: isForced,
+          caller: request.caller), profile, user, done)
+    case .getID(let logins):
+      done(Result { () throws(UpstreamFailure) in .exchange(try aws.getID(logins)) })
+    case .getOpenIDToken(let identityID, let logins):
+      done(.success(.exchange(aws.getOpenIDToken(identityID, logins))))
+    case .getCredentials(let identityID, let logins, let role):
+      done(.success(.exchange(aws.getCredentials(identityID, logins, role))))
+    case .assumeRole(let identityID, let token):
+      aws.assumeRole(identityID, token, user, done)
+    }
+  }
+
+  private func prepareToken(
+    _ parts: TokenQueryParts, _ profile: Profile, _ user: UnixUser,
+    _ done: @escaping Completion<PreparedCall>
+  ) {
+    guard let backend = backend(of: profile), let provider = profile.settings.developerProvider
+    else { return done(.failure(.unfitSession(of: .cognitoIdentity))) }
+    do throws(UpstreamFailure) {
+      let query = try backend.query(parts, at: provider, for: user)
+      backend.exchanges.token(query, parts, user, done)
+    } catch {
+      done(.failure(error))
+    }
+  }
+
+  // MARK: At backends
 
   package func signOut(
     _ request: BackendSignOut, completion: @escaping (UpstreamFailure?) -> Void
   ) {
-    guard let backend = request.profile.backend else { return later { completion(nil) } }
-    perform(request.id, for: request.user, in: request.profile, at: backend) {
-      [unowned self] (done: @escaping Completion<Void>) in
-      signOutAtBackend(request) { done($0.map { .failure($0) } ?? .success(())) }
+    guard let backend = backend(of: request.profile) else {
+      return turns.later { completion(nil) }
+    }
+    turns.perform(request.id, for: request.user, in: request.profile, at: backend.settings) {
+      (done: @escaping Completion<Void>) in
+      backend.exchanges.signOut(request) { done($0.map { .failure($0) } ?? .success(())) }
     } completion: {
       completion($0.failure)
     }
@@ -151,174 +175,78 @@ package final class UpstreamClient: UpstreamPerforming {
     _ call: AccountCall,
     completion: @escaping (Result<AccountResult, UpstreamFailure>) -> Void
   ) {
-    guard let backend = call.profile.backend else {
+    guard let backend = backend(of: call.profile) else {
       preconditionFailure("a profile without a backend has no accounts")
     }
-    perform(call.id, for: nil, in: call.profile, at: backend) {
-      [unowned self] (done: @escaping Completion<AccountResult>) in
-      if case .userPool = backend.kind { return poolAccount(call, done) }
-      guard case .signUp(let signUp) = call.input else {
-        preconditionFailure("the profile refuses what its backend does not do")
-      }
-      signUpAtBackend(signUp, call.user, backend) { result in
-        done(result.map { .signedUp($0) })
-      }
+    turns.perform(call.id, for: nil, in: call.profile, at: backend.settings) {
+      (done: @escaping Completion<AccountResult>) in
+      backend.exchanges.account(call, done)
     } completion: {
       completion($0)
     }
   }
 
-  /// Does something at a backend that is no session's call, in its turn.
-  func perform<Outcome>(
-    _ id: CallID, for user: UnixUser?, in profile: Profile, at backend: BackendSettings,
-    _ work: @escaping (@escaping Completion<Outcome>) -> Void,
-    completion: @escaping Completion<Outcome>
+  package func probe(
+    _ request: ProbeRequest, completion: @escaping ([ProbeOutcome]) -> Void
   ) {
-    perform(
-      Admission.Call(
-        id: id, profile: profile.settings.name, isInPerson: true, isRetry: false,
-        dependsOnUserInput: true, user: user),
-      in: queues.queue(of: backend), work, completion: completion)
+    probes.start(request, completion)
   }
 
-  /// The same in the turn of any queue.
-  func perform<Outcome>(
-    _ call: Admission.Call, in queue: CallQueue,
-    _ work: @escaping (@escaping Completion<Outcome>) -> Void,
-    completion: @escaping Completion<Outcome>
+  // MARK: Steps of sign-ins
+
+  package func converse(
+    _ call: ConversationCall, completion: @escaping (PoolConversation.Event) -> Void
   ) {
-    let id = call.id
-    register(id, in: queue)
-    queue.enter(call, services.clock) { [unowned self] refusal in
-      if let refusal {
-        return later { [unowned self] in
-          if end(id) { completion(.failure(refusal)) }
+    guard let backend = backend(of: call.profile) else {
+      preconditionFailure("a profile without a backend has no user pool")
+    }
+    switch call.step {
+    case .compute(let proof):
+      turns.register(call.id, in: nil)
+      sender.compute(proof, for: backend.upstream) { [unowned self] result in
+        guard turns.end(call.id) else { return }
+        switch result {
+        case .success(let computed): completion(.computed(computed))
+        case .failure(let failure): completion(.failed(failure))
         }
       }
-      calls[id]?.isSent = true
-      work { [unowned self] result in
-        callEnded(queue, id, result.failure)
-        if end(id) { completion(result) }
+    case .send(let request):
+      turns.perform(call.id, for: call.user, in: call.profile, at: backend.settings) {
+        (done: @escaping Completion<PoolReply>) in
+        backend.exchanges.answer(request, done)
+      } completion: { result in
+        switch result {
+        case .success(let reply): completion(.replied(reply))
+        case .failure(let failure): completion(.failed(failure))
+        }
       }
     }
-    armTimer()
   }
 
-  /// Registers something that is no session's call.
-  func register(_ id: CallID, in queue: CallQueue?) {
-    calls[id] = PendingCall(completion: nil, queue: queue)
-  }
-
-  /// - Returns: whether its outcome is wanted.
-  func end(_ id: CallID) -> Bool {
-    calls.removeValue(forKey: id).map { !$0.isCancelled } ?? false
-  }
-
-  package func prioritise(_ id: CallID) {
-    calls[id]?.queue?.handle(.prioritised(id), services.clock)
-    armTimer()
-  }
-
-  package func withdraw(_ id: CallID) -> Bool {
-    guard let call = calls[id], !call.isSent else { return false }
-    cancel(id)
-    return true
-  }
-
-  package func cancel(_ id: CallID) {
-    guard let call = calls[id] else { return }
-    calls[id]?.completion = nil
-    calls[id]?.isCancelled = true
-    guard let queue = call.queue, queue.withdraw(id, services.clock) else { return }
-    // The call waited for its turn and was not sent.
-    calls[id] = nil
-    armTimer()
-  }
-
-  /// Whether a prepared call is sent now.
-  func mayBeSent(_ id: CallID) -> Bool {
-    guard isWanted(id) else { return false }
-    calls[id]?.isSent = true
-    return true
-  }
-
-  /// Whether the outcome of a call whose turn has come is still wanted. If not, the call gives its
-  /// place to the next one.
-  private func isWanted(_ id: CallID) -> Bool {
-    if calls[id]?.completion != nil { return true }
-    let call = calls.removeValue(forKey: id)
-    call?.queue?.handle(.notSent(id), services.clock)
-    armTimer()
-    return false
-  }
-
-  private func finish(_ id: CallID, _ outcome: UpstreamOutcome) {
-    calls.removeValue(forKey: id)?.completion?(outcome)
-  }
-
-  private func callEnded(_ queue: CallQueue, _ id: CallID, _ failure: UpstreamFailure?) {
-    queue.handle(.ended(id, failure), services.clock)
-    armTimer()
-  }
-
-  /// An outage is logged once when it begins, and once when it ends.
-  private func logOutage(of queue: CallQueue, _ failure: UpstreamFailure?, _ user: UnixUser) {
-    let now = services.clock.now
-    guard let change = queue.recordEnd(failure, of: user, now) else { return }
-    var metadata: Logger.Metadata = ["upstream": "\(queue.upstream)"]
-    if !queue.operation.isEmpty { metadata["operation"] = "\(queue.operation)" }
-    switch change {
-    case .began(let failure, let since, let isOfOneUser):
-      metadata["since"] = "\((services.clock.wallTime + (since - now)).iso8601)"
-      metadata["detail"] = failure.detail.map { "\($0)" }
-      if isOfOneUser { metadata["for_uid"] = "\(user.uid)" }
-      services.log.log(
-        .upstreamUnavailable, .warning, "calls fail: \(failure.summary)", metadata)
-    case .ended(let length):
-      metadata["seconds"] = "\(length.components.seconds)"
-      services.log.log(
-        .upstreamAvailable, .notice,
-        "\(queue.upstream) works again, after \(length.components.seconds) s", metadata)
+  package func converse(
+    _ call: ProviderCall,
+    completion: @escaping (Result<ProviderReply, UpstreamFailure>) -> Void
+  ) {
+    guard let backend = backend(of: call.profile) else {
+      preconditionFailure("a profile without a backend has no provider")
+    }
+    turns.perform(call.id, for: call.user, in: call.profile, at: backend.settings) {
+      [unowned self] (done: @escaping Completion<ProviderReply>) in
+      let finish: Completion<ProviderReply> = { [unowned self] result in
+        turns.later { done(result) }
+      }
+      guard let exchanges = ProviderExchanges(backend) else {
+        return finish(.failure(.unfitSession(of: .cognitoIdentity)))
+      }
+      exchanges.take(call.request, finish)
+    } completion: { result in
+      completion(result)
     }
   }
 
-  // MARK: Later
-
-  /// Runs `work` when the present event is over.
-  func later(_ work: @escaping () -> Void) {
-    deferred.append(work)
-    armTimer()
+  package func logoutURL(of profile: Profile) -> String? {
+    backend(of: profile).flatMap { ProviderExchanges($0)?.logoutURL }
   }
-
-  private func timerFired() {
-    let now = services.clock.now
-    // A call that ends may need a queue that there was not.
-    for queue in queues.inOrder where queue.nextWake <= now {
-      queue.handle(.timePassed, services.clock)
-    }
-    runDeferred()
-    armTimer()
-  }
-
-  /// Runs the deferred work for as long as other sources of the loop may run: 10,000 calls may end at
-  /// once when an endpoint stops answering. Work that is deferred meanwhile waits for the next time.
-  private func runDeferred() {
-    let end = services.clock.now + Self.turnTime
-    var left = deferred.count
-    while left > 0, let work = deferred.popFirst() {
-      work()
-      left -= 1
-      guard services.clock.now < end else { return }
-    }
-  }
-
-  private func armTimer() {
-    guard deferred.isEmpty else { return arm(services.clock.now) }
-    let next = queues.nextWake
-    arm(next == .distantFuture ? nil : next)
-  }
-
-  private func arm(_ deadline: Instant?) { timer?.arm(at: deadline) }
 }
 
 extension Profile {
@@ -328,15 +256,11 @@ extension Profile {
   }
 }
 
-extension UpstreamCall {
-  /// The call depends on one user's input: its failure says nothing about calls of other users.
-  fileprivate var dependsOnUserInput: Bool {
-    if case .signIn = self { true } else { false }
-  }
-}
-
-extension UpstreamOutcome {
-  fileprivate var failure: UpstreamFailure? {
-    if case .failed(let failure) = self { failure } else { nil }
+extension Result<UpstreamOutcome, UpstreamFailure> {
+  fileprivate var outcome: UpstreamOutcome {
+    switch self {
+    case .success(let outcome): outcome
+    case .failure(let failure): .failed(failure)
+    }
   }
 }

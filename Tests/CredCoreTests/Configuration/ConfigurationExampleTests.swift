@@ -59,7 +59,7 @@ struct ConfigurationExampleTests {
     http.headers = [HTTPHeader("X-Team", Secret("infra"))]
     http.loginURL = try URLTemplate("https://auth.example.com/login")
     expect(
-      configuration.backends, equals: ["corp": BackendSettings(name: "corp", kind: .http(http))])
+      configuration.backends, equals: ["corp": BackendSettings(name: "corp", kind: http)])
 
     var work = ProfileSettings(name: "work", identityPoolID: examplePool)
     work.developerProvider = "login.example.app"

@@ -26,7 +26,7 @@ struct ConfigurationGrammarTests {
 
   @Test func commentNeedsWhiteSpaceBefore() {
     let http = "url = https://h/a;b\n" + "header.X = a;b#c ; d"
-    guard case .http(let settings) = backend("http", http)?.kind else {
+    guard let settings = backend("http", http)?.kind as? HTTPBackendSettings else {
       Issue.record("not read")
       return
     }
@@ -41,7 +41,8 @@ struct ConfigurationGrammarTests {
   ])
   func quotesKeepTheirContent(written: String, meant: String) {
     guard
-      case .http(let settings) = backend("http", "url = https://h/\nheader.X = \(written)")?.kind
+      let settings = backend("http", "url = https://h/\nheader.X = \(written)")?.kind
+        as? HTTPBackendSettings
     else {
       Issue.record("not read")
       return

@@ -234,7 +234,7 @@ struct ConfigurationRuleTests {
     let lines = "command = /bin/x\nenvironment.EMPTY = \"\"\nenvironment.A_1 = b"
     var expected = ExecBackendSettings(command: ["/bin/x"])
     expected.environment = ["EMPTY": Secret(""), "A_1": Secret("b")]
-    expect(backend("exec", lines)?.kind, equals: .exec(expected))
+    expect(backend("exec", lines)?.kind as? ExecBackendSettings, equals: expected)
     expect(
       problems(inBackend: "exec", "command = /bin/x\nenvironment.1A = b"),
       equals: [

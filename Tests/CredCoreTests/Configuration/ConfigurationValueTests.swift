@@ -168,10 +168,9 @@ struct ConfigurationValueTests {
   @Test func commandsAreSplitWithoutAShell() {
     let line = #"command = "/opt/my app/x" --name "a \"b\" # c"  $HOME 'd e' "" ; comment"#
     expect(
-      backend("exec", line)?.kind,
-      equals: .exec(
-        ExecBackendSettings(
-          command: ["/opt/my app/x", "--name", #"a "b" # c"#, "$HOME", "'d", "e'", ""])))
+      backend("exec", line)?.kind as? ExecBackendSettings,
+      equals: ExecBackendSettings(
+        command: ["/opt/my app/x", "--name", #"a "b" # c"#, "$HOME", "'d", "e'", ""]))
   }
 
   @Test func commandNeedsAnAbsolutePath() {
@@ -220,8 +219,8 @@ struct ConfigurationValueTests {
           + "only"
       ])
     expect(
-      reading.configuration?.backends["b"]?.kind,
-      equals: .exec(ExecBackendSettings(command: ["/bin/x", "${TOKEN}"])))
+      reading.configuration?.backends["b"]?.kind as? ExecBackendSettings,
+      equals: ExecBackendSettings(command: ["/bin/x", "${TOKEN}"]))
     expect(
       problems(inBackend: "http", "url = https://h/${TOKEN}").first,
       equals: "credd.conf:3: url: the placeholder '{TOKEN}' is not known; known are {user}, {uid}, "

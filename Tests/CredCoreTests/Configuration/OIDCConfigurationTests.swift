@@ -23,7 +23,7 @@ struct OIDCConfigurationTests {
   private func oidc(_ lines: String) throws -> OIDCSettings? {
     let reading = read(lines)
     expect(reading.diagnostics, equals: [])
-    guard case .oidc(let settings)? = reading.configuration?.backends["okta"]?.kind else {
+    guard let settings = reading.configuration?.backends["okta"]?.kind as? OIDCSettings else {
       return nil
     }
     return settings
@@ -181,14 +181,14 @@ struct OIDCConfigurationTests {
           """
       let reading = read(lines, type: "user-pool")
       expect(reading.diagnostics, equals: [])
-      guard case .userPool(let pool)? = reading.configuration?.backends["okta"]?.kind else {
+      guard let pool = reading.configuration?.backends["okta"]?.kind as? UserPoolSettings else {
         Issue.record("no user pool")
         return
       }
-      expect(pool.hostedEndpoints?.token?.text, equals: "\(url)/oauth2/token")
-      expect(pool.hostedEndpoints?.authorization?.text, equals: "\(url)/oauth2/authorize")
-      expect(pool.hostedEndpoints?.revocation?.text, equals: "\(url)/oauth2/revoke")
-      expect(pool.hostedEndpoints?.endSession?.text, equals: "\(url)/logout")
+      expect(pool.providerEndpoints.token?.text, equals: "\(url)/oauth2/token")
+      expect(pool.providerEndpoints.authorization?.text, equals: "\(url)/oauth2/authorize")
+      expect(pool.providerEndpoints.revocation?.text, equals: "\(url)/oauth2/revoke")
+      expect(pool.providerEndpoints.endSession?.text, equals: "\(url)/logout")
       expect(pool.browser.identityProviders, equals: ["Okta", "COGNITO"])
       expect(pool.browser.redirectURIs(of: "okta").allSatisfy { !$0.takesAnyPort })
     }

@@ -27,7 +27,7 @@ struct UserPoolConfigurationTests {
     var settings = UserPoolSettings()
     settings.userPoolID = "eu-west-1_AbCdEf123"
     settings.clientID = "2abc"
-    expect(backend.kind, equals: .userPool(settings))
+    expect(backend.kind as? UserPoolSettings, equals: settings)
     expect(settings.authFlow, equals: .srp)
     expect(settings.rememberDevice, equals: .no)
     expect(
@@ -49,7 +49,7 @@ struct UserPoolConfigurationTests {
 
         """, profile: "vend_tokens = access id\n")
     expect(reading.diagnostics, equals: [])
-    guard case .userPool(let pool)? = reading.configuration?.backends["staff"]?.kind else {
+    guard let pool = reading.configuration?.backends["staff"]?.kind as? UserPoolSettings else {
       Issue.record("no user pool")
       return
     }
@@ -139,7 +139,7 @@ struct UserPoolConfigurationTests {
   @Test func noneIsAListWithoutWords() throws {
     let reading = read(Self.keys + "account_actions = none\n", profile: "vend_tokens = none\n")
     expect(reading.diagnostics, equals: [])
-    guard case .userPool(let pool)? = reading.configuration?.backends["staff"]?.kind else {
+    guard let pool = reading.configuration?.backends["staff"]?.kind as? UserPoolSettings else {
       Issue.record("no user pool")
       return
     }

@@ -60,7 +60,7 @@ struct ProfileSectionsTests {
 
   @Test func aHostedUIBecomesASignInByBrowser() throws {
     let pool = try #require(try configuration(MobileFiles.hostedUI, name: "work"))
-    guard case .userPool(let settings)? = pool.backends["work"]?.kind else {
+    guard let settings = pool.backends["work"]?.kind as? UserPoolSettings else {
       Issue.record("no user pool")
       return
     }
@@ -170,7 +170,7 @@ struct ProfileSectionsTests {
     expect(configuration?.profiles.keys.sorted(), equals: ["default"])
     expect(configuration?.profiles["default"]?.identityPoolID, equals: MobileFiles.pool)
     expect(configuration?.profiles["default"]?.backend, equals: "default")
-    guard case .userPool(let pool) = configuration?.backends["default"]?.kind else {
+    guard let pool = configuration?.backends["default"]?.kind as? UserPoolSettings else {
       Issue.record("no user pool: \(text)")
       return
     }
@@ -185,7 +185,7 @@ struct ProfileSectionsTests {
   ])
   func theFlowIsTheAppsOwn(_ written: String, _ flow: UserPoolSettings.AuthFlow) throws {
     let file = MobileFiles.amplify.replacing("USER_SRP_AUTH", with: written)
-    guard case .userPool(let pool) = try configuration(file)?.backends["default"]?.kind else {
+    guard let pool = try configuration(file)?.backends["default"]?.kind as? UserPoolSettings else {
       Issue.record("no user pool")
       return
     }

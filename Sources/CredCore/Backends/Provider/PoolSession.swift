@@ -60,9 +60,8 @@ public final class PoolSession: Sendable, Equatable {
   /// Whether both are sign-ins of the same user at the same place.
   public func isOfSameUser(as other: PoolSession) -> Bool {
     guard issuer == other.issuer else { return false }
-    // People may change the name that a provider shows; a user pool's names one user for ever.
-    return issuer.pool == nil
-      ? subject == other.subject : username.utf8.elementsEqual(other.username.utf8)
+    return issuer.traits.keepsUsernames
+      ? username.utf8.elementsEqual(other.username.utf8) : subject == other.subject
   }
 }
 
@@ -103,12 +102,12 @@ public struct HeldPoolToken: Sendable, Equatable {
 // MARK: - Changes
 
 extension PoolSession {
-  /// The session of a sign-in that has just succeeded. Without a refresh token a provider's lasts as long
-  /// as its ID token; nil for a user pool, which always gives one.
+  /// The session of a sign-in that has just succeeded. Without a refresh token it lasts as long as its ID
+  /// token; nil where the provider always gives one.
   public convenience init?(_ signIn: PoolSignIn, keepsAccessToken: Bool) {
     let tokens = signIn.tokens
-    let isPool = signIn.issuer.pool != nil
-    guard let refreshToken = tokens.refresh ?? (isPool ? nil : Secret([])) else { return nil }
+    let isMissed = signIn.issuer.traits.alwaysGivesRefreshToken
+    guard let refreshToken = tokens.refresh ?? (isMissed ? nil : Secret([])) else { return nil }
     self.init(
       issuer: signIn.issuer, username: signIn.username, subject: tokens.id.subject,
       deviceKey: signIn.deviceKey, signedInAt: tokens.id.signedIn,
@@ -123,7 +122,7 @@ extension PoolSession {
     self.init(
       issuer: issuer, username: "", subject: tokens.subject, deviceKey: nil, signedInAt: nil,
       refreshToken: tokens.refresh, idToken: nil, accessToken: nil,
-      tokenEndpoint: issuer.pool == nil ? tokens.provider.token.text : nil)
+      tokenEndpoint: issuer.traits.namesTokenEndpoint ? tokens.provider.token.text : nil)
   }
 
   /// With another refresh token: the former one is dead, even where nothing else came of a renewal.
@@ -150,8 +149,8 @@ extension PoolSession {
 
   /// Whether renewed tokens are this user's.
   func isUser(of tokens: PoolTokens) -> Bool {
-    // A provider's tokens were checked for their subject when they came.
-    guard issuer.pool != nil else { return tokens.id.subject == subject }
+    // Other tokens were checked for their subject when they came.
+    guard issuer.traits.keepsUsernames else { return tokens.id.subject == subject }
     let names = [tokens.id.username, tokens.access.username].compactMap(\.self)
     return names.allSatisfy { $0.utf8.elementsEqual(username.utf8) }
   }

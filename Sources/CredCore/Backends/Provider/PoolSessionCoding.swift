@@ -20,9 +20,9 @@ extension PoolSession {
   }
 
   func write(to writer: inout SnapshotWriter) {
-    switch issuer.source {
-    case .userPool(let pool): writer.field(Tag.pool, pool.description)
-    case .provider(let provider, let key):
+    switch issuer.kind {
+    case .cognito(let pool): writer.field(Tag.pool, pool.description)
+    case .oidc(let provider, let key):
       writer.field(Tag.provider, provider.description)
       writer.field(Tag.loginsKey, key)
     }

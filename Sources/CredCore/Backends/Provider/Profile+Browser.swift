@@ -1,23 +1,10 @@
 /// Sign-ins by browser and by device code.
 extension Profile {
   /// What the backend offers, the first by itself.
-  public var signInWays: [OIDCSettings.SignInWay] {
-    switch backend?.kind {
-    case .oidc(let oidc): oidc.signIn
-    // Cognito's user pools have no device codes.
-    case .userPool(let pool): pool.domain == nil ? [] : [.browser, .paste]
-    default: []
-    }
-  }
+  public var signInWays: [SignInWay] { backend?.kind.signInWays ?? [] }
 
   /// How a browser signs in; nil where none does.
-  public var browser: BrowserSettings? {
-    switch backend?.kind {
-    case .oidc(let oidc) where signInWays != [.device]: oidc.browser
-    case .userPool(let pool) where pool.domain != nil: pool.browser
-    default: nil
-    }
-  }
+  public var browser: BrowserSettings? { backend?.kind.browserSignIn }
 
   /// Where the browser may come back to.
   public var redirectURIs: [RedirectURI] {
@@ -49,15 +36,13 @@ extension Profile {
     return nil
   }
 
-  func refusal(of way: OIDCSettings.SignInWay) -> ProtocolError {
+  func refusal(of way: SignInWay) -> ProtocolError {
     let ways = signInMeans.map(\.rawValue).joined(separator: ", ")
     let place = "profile '\(settings.name)'"
-    guard way == .device, case .userPool = backend?.kind else {
+    guard way == .device, let reason = plan.backend.issuer?.traits.lackOfDeviceCodes else {
       return .invalid("\(place) has no sign-in by \(way.rawValue): it offers \(ways)")
     }
-    return .invalid(
-      "\(place) has no sign-in by device: Cognito's user pools have no device codes; it offers \(ways)"
-    )
+    return .invalid("\(place) has no sign-in by device: \(reason); it offers \(ways)")
   }
 
   /// The plan of a sign-in that ``refusal(of:)-swift.method`` has let through; nil where the profile
@@ -74,8 +59,8 @@ extension Profile {
       guard let request = authorization(login, issuer.clientID) else { return nil }
       way = .browser(request)
     case .device:
-      guard case .oidc(let oidc) = backend.kind else { return nil }
-      way = .device(scopes: oidc.browser.scopes)
+      guard let scopes = backend.kind.deviceScopes else { return nil }
+      way = .device(scopes: scopes)
     default: return nil
     }
     return ProviderConversation.Plan(
@@ -89,9 +74,9 @@ extension Profile {
   public func requiredClaims(
     user: String?, uid: UInt32, host: String
   ) throws(TemplateError) -> RequiredClaims {
-    guard case .oidc(let oidc)? = backend?.kind else { return RequiredClaims() }
+    guard let backend else { return RequiredClaims() }
     var required: [(name: String, value: String)] = []
-    for claim in oidc.required {
+    for claim in backend.kind.required {
       required.append((claim.name, try claim.value.expand(user: user, uid: uid, host: host)))
     }
     return RequiredClaims(required)
@@ -103,24 +88,12 @@ extension Profile {
     }
     var request = AuthorizationRequest(
       clientID: clientID, redirectURI: uri, scopes: login.scopes ?? browser.scopes)
-    if case .userPool = backend?.kind {
-      request.identityProvider = login.identityProvider ?? browser.identityProviders.first
-      // What the client chose goes before the alias.
-      request.idpIdentifier = login.identityProvider == nil ? browser.idpIdentifier : nil
-      if request.idpIdentifier != nil { request.identityProvider = nil }
-    }
+    request.identityProvider = login.identityProvider ?? browser.identityProviders.first
+    // What the client chose goes before the alias.
+    request.idpIdentifier = login.identityProvider == nil ? browser.idpIdentifier : nil
+    if request.idpIdentifier != nil { request.identityProvider = nil }
     request.prompt = login.prompt
     request.more = browser.authorize
     return request
-  }
-}
-
-extension OIDCSettings.SignInWay {
-  var means: SignInMeans {
-    switch self {
-    case .browser: .browser
-    case .paste: .paste
-    case .device: .device
-    }
   }
 }

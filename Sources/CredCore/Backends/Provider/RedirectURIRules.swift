@@ -6,9 +6,7 @@
 extension ConfigurationReader {
   private struct Provider {
     let name: String
-    /// Of the users: backends of the same one may share their redirect URIs.
-    let issuer: String
-    let isCognito: Bool
+    let party: String
     let redirectURIs: [RedirectURI]
   }
 
@@ -16,9 +14,7 @@ extension ConfigurationReader {
     let providers = configuration.backends.values.compactMap(Self.provider)
       .sorted { $0.name < $1.name }
     for (index, provider) in providers.enumerated() {
-      for other in providers[..<index]
-      // All user pools are Cognito's.
-      where provider.issuer != other.issuer && !(provider.isCognito && other.isCognito) {
+      for other in providers[..<index] where provider.party != other.party {
         guard
           let shared = provider.redirectURIs.first(where: { uri in
             other.redirectURIs.contains { $0.mayBeSame(as: uri) }
@@ -34,18 +30,10 @@ extension ConfigurationReader {
   }
 
   private static func provider(_ backend: BackendSettings) -> Provider? {
-    let (issuer, browser): (String, BrowserSettings)
-    var isCognito = false
-    switch backend.kind {
-    case .oidc(let oidc): (issuer, browser) = (oidc.issuer, oidc.browser)
-    case .userPool(let pool):
-      (issuer, browser) = (pool.userPoolID, pool.browser)
-      isCognito = true
-    case .http, .exec, .cognito, .awsSample: return nil
-    }
+    guard let kind = backend.kind as? any ProviderKind else { return nil }
     return Provider(
-      name: backend.name, issuer: issuer, isCognito: isCognito,
-      redirectURIs: browser.redirectURIs(of: backend.name))
+      name: backend.name, party: kind.party,
+      redirectURIs: kind.browser.redirectURIs(of: backend.name))
   }
 }
 

@@ -179,3 +179,9 @@ extension JSONWriter {
     endArray()
   }
 }
+
+extension UserPoolClient {
+  public var issuer: PoolIssuer {
+    PoolIssuer(pool: pool, clientID: id, endpoint: endpoint.url)
+  }
+}

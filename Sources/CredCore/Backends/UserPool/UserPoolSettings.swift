@@ -53,58 +53,83 @@ public struct UserPoolSettings: Sendable, Equatable {
   public init() {}
 }
 
-/// What `token` may hand out to programs.
-public enum VendedToken: String, Sendable, CaseIterable {
-  case id
-  case access
-  /// Beside `access`: also an access token that may change the user's account.
-  case account
-
-  /// Nil for a word that is about tokens of another one.
-  var kind: TokenKind? {
-    switch self {
-    case .id: .id
-    case .access: .access
-    case .account: nil
-    }
-  }
+extension BackendType {
+  public static let userPool = BackendType("user-pool")
 }
 
-extension ValueSyntax<String> {
-  static var userPoolID: ValueSyntax {
-    .text("a user pool's id, such as eu-west-1_AbCdEf123") { (try? UserPoolID($0)) != nil }
-  }
-
-  static var clientID: ValueSyntax {
-    .text(UserPoolInput.clientIDForm, where: UserPoolInput.isClientID)
-  }
+extension ProviderTraits {
+  static let userPool = ProviderTraits(
+    words: Words(article: "a", name: "user pool", short: "user pool", own: "user pool"),
+    means: .userPool, takesPasswords: true, alwaysGivesRefreshToken: true, keepsUsernames: true,
+    namesTokenEndpoint: false, marksAccountTokens: true, rotatesAlone: false,
+    endsOneSignInAlone: true, remembersDevices: true,
+    logoutParameter: "logout_uri", logoutRequiresRedirectURI: true,
+    lackOfDeviceCodes: "Cognito's user pools have no device codes")
 }
 
-extension ValueSyntax {
-  /// Words of a fixed list, each at most once.
-  static func words<Word>() -> ValueSyntax
-  where
-    Value == [Word], Word: CaseIterable & RawRepresentable & Sendable & Hashable,
-    Word.RawValue == String
-  {
-    let known = Word.allCases.map(\.rawValue)
-    let list = known.joined(separator: ", ")
-    return ValueSyntax("a list of \(list), or none") { value throws(InvalidValue) in
-      let words = try value.words(separatedByCommas: true)
-      if words == ["none"] { return [] }
-      var chosen: [Word] = []
-      for word in words {
-        guard let choice = Word(rawValue: word) else {
-          throw InvalidValue(
-            "\(word.singleQuoted) is not known"
-              + NearestName.suggestion(word, in: known, otherwise: "; known are \(list)"))
-        }
-        guard !chosen.contains(choice) else {
-          throw InvalidValue("\(word.singleQuoted) occurs twice")
-        }
-        chosen.append(choice)
-      }
-      return chosen
-    }
+extension UserPoolSettings: ProviderKind {
+  public static var type: BackendType { .userPool }
+  public static var storedWord: String { "user-pool" }
+  public static var traits: ProviderTraits { .userPool }
+
+  public func trust(in profile: ProfileSettings) throws(InvalidInput) -> SessionPlan.BackendTrust {
+    .userPool(
+      PoolIssuer(
+        pool: try UserPoolID(userPoolID), clientID: clientID, endpoint: try host(in: profile).url))
   }
+
+  /// Where its requests go. FIPS and dualstack choose among AWS's own hosts: the reader refuses them
+  /// beside an endpoint.
+  func host(in profile: ProfileSettings) throws(InvalidInput) -> AWSEndpoint {
+    let region = try UserPoolID(userPoolID).region
+    if let endpoint {
+      return try AWSEndpoint(.cognitoUserPools, region: region, custom: endpoint.text)
+    }
+    return try AWSEndpoint(
+      .cognitoUserPools, region: region, fips: profile.fips, dualStack: profile.dualstack)
+  }
+
+  // All user pools are Cognito's.
+  public var party: String { "Cognito" }
+  public var signInWays: [SignInWay] { domain == nil ? [] : [.browser, .paste] }
+  public var browserSignIn: BrowserSettings? { domain == nil ? nil : browser }
+  public var lackOfBrowser: String? {
+    domain == nil ? "has no domain, so no browser signs in there" : nil
+  }
+
+  public var clientAuthentication: ClientAuthentication.Method {
+    clientSecretFile == nil ? .none : .basic
+  }
+
+  public var signInSettings: any BackendKind {
+    var settings = self
+    settings.accountActions = []
+    return settings
+  }
+
+  public var fixedHostKey: String? { endpoint == nil ? nil : "user_pool_endpoint" }
+
+  /// Those of the Hosted UI, below the domain.
+  public var providerEndpoints: ProviderEndpoints {
+    var endpoints = ProviderEndpoints()
+    guard let domain else { return endpoints }
+    endpoints.authorization = try? HTTPURL("\(domain.origin)/oauth2/authorize")
+    endpoints.token = try? HTTPURL("\(domain.origin)/oauth2/token")
+    endpoints.revocation = try? HTTPURL("\(domain.origin)/oauth2/revoke")
+    endpoints.endSession = try? HTTPURL("\(domain.origin)/logout")
+    return endpoints
+  }
+
+  public var namedFiles: [NamedFile] {
+    [
+      NamedFile("client_secret_file", clientSecretFile, .secret),
+      NamedFile("ca_file", caFile, .pem("CERTIFICATE")),
+    ].compactMap(\.self)
+  }
+
+  public func place(of issuer: PoolIssuer?) -> [String?] {
+    [userPoolID, clientID, issuer?.endpoint, caFile]
+  }
+
+  public var credentialSettings: [String] { [providerName].compactMap(\.self) }
 }

@@ -1,12 +1,11 @@
 import CredCore
 
 /// Accounts in Cognito user pools.
-extension UpstreamClient {
-  /// An action of `account` at a user pool.
-  func poolAccount(_ call: AccountCall, _ done: @escaping Completion<AccountResult>) {
-    userPoolClient(of: call.profile) { [unowned self] client in
+extension UserPoolExchanges {
+  func account(_ call: AccountCall, _ done: @escaping Completion<AccountResult>) {
+    client { client in
       switch client {
-      case .failure(let failure): later { done(.failure(failure)) }
+      case .failure(let failure): sender.later { done(.failure(failure)) }
       case .success(let client):
         let action = PoolAccountCall(call: call, client: client, done: done)
         switch call.input {
@@ -30,9 +29,9 @@ extension UpstreamClient {
 
   private func sendWithoutSession(_ action: PoolAccountCall) {
     let client = action.client
-    username(action.call.input.username ?? "", at: client) { [unowned self] user in
+    username(action.call.input.username ?? "", at: client) { user in
       guard case .success(let user) = user else {
-        return later { action.done(user.map { _ in .done }) }
+        return sender.later { action.done(user.map { _ in .done }) }
       }
       switch action.call.input {
       case .signUp(let signUp):
@@ -128,18 +127,18 @@ extension UpstreamClient {
   /// Names what changes alone: a pool refuses factors that it does not have.
   private func sendFactors(_ choice: MFAChoice, _ action: PoolAccountCall) {
     let (client, token) = (action.client, action.token)
-    let present = pool(
-      client.getUser(accessToken: token), client, action.call.profile, secrets: [token],
+    let present = exchange(
+      client.getUser(accessToken: token), client, secrets: [token],
       operation: AccountAction.get.rawValue
     ) { reply throws(UpstreamFailure) in try client.user(from: reply) }
-    send(present) { [unowned self] user in
+    sender.send(present) { user in
       do throws(UpstreamFailure) {
         let user = try user.get()
-        let change = try Self.checked(.backend(client.backend)) { () throws(InvalidInput) in
+        let change = try upstream.checked { () throws(InvalidInput) in
           try choice.change(from: user)
         }
         guard let change else { return action.done(.success(.done)) }
-        self.sendChange(action) { () throws(InvalidInput) in
+        sendChange(action) { () throws(InvalidInput) in
           client.setMFAPreference(accessToken: token, change)
         }
       } catch {
@@ -208,15 +207,15 @@ extension UpstreamClient {
   ) {
     let client = action.client
     do throws(UpstreamFailure) {
-      let request = try Self.checked(.backend(client.backend), request)
+      let request = try upstream.checked(request)
       let secrets = action.call.input.secrets + [action.token].filter { !$0.isEmpty }
-      send(
-        pool(
-          request, client, action.call.profile, secrets: secrets, isSentOnce: isSentOnce,
+      sender.send(
+        exchange(
+          request, client, secrets: secrets, isSentOnce: isSentOnce,
           operation: action.call.input.action.rawValue, read: read),
         action.done)
     } catch {
-      later { action.done(.failure(error)) }
+      sender.later { action.done(.failure(error)) }
     }
   }
 }

@@ -1,0 +1,48 @@
+/// The user pool of a profile, its own or the one that is linked.
+extension Profile {
+  /// Of its user pool; nil with another backend.
+  var userPool: UserPoolSettings? { backend?.kind as? UserPoolSettings }
+
+  /// By whose user pool users sign in with a name: the profile itself, or the one that is linked. Nil
+  /// where the backend takes the passwords, or nobody does.
+  public var poolProfile: Profile? {
+    let candidate = plan.backend == .password ? self : signInProfile
+    return candidate.userPool == nil ? nil : candidate
+  }
+
+  /// The app client of the profile's user pool; nil with another backend.
+  ///
+  /// - Parameter secret: the content of `client_secret_file`, which is read for each call.
+  /// - Throws: if Cognito would refuse the secret.
+  public func userPoolClient(secret: Secret?) throws(InvalidInput) -> UserPoolClient? {
+    guard let backend, let userPool, let issuer = plan.backend.issuer, let pool = issuer.pool else {
+      return nil
+    }
+    return try UserPoolClient(
+      backend: backend.name, endpoint: userPool.host(in: settings), pool: pool,
+      id: issuer.clientID, secret: secret)
+  }
+
+  /// How a conversation with the profile's user pool goes; nil without one.
+  public var conversationPlan: PoolConversation.Plan? {
+    guard let backend, let userPool, let issuer = plan.backend.issuer else { return nil }
+    return PoolConversation.Plan(
+      backend: backend.name, issuer: issuer, flow: userPool.authFlow,
+      rememberDevice: userPool.rememberDevice)
+  }
+
+  /// Why clients may send nothing for the triggers of a user pool; nil if they may.
+  public var refusalOfMetadata: ProtocolError? {
+    guard let userPool = poolProfile?.userPool else {
+      return ProtocolError(
+        .invalidRequest,
+        "\"client_metadata\" and \"validation_data\" are for user pools, and profile "
+          + "'\(settings.name)' has none")
+    }
+    guard !userPool.takesClientMetadata else { return nil }
+    return ProtocolError(
+      .invalidRequest,
+      "profile '\(settings.name)' takes no \"client_metadata\" and no \"validation_data\": its "
+        + "backend has client_metadata = no")
+  }
+}

@@ -1,0 +1,21 @@
+import CredCore
+
+/// What exchanges keep from one call to the next.
+final class ExchangeMemory {
+  /// Generates uids of devices at sample servers, and identifiers of assertions.
+  var random: any RandomNumberGenerator
+  let developerCredentials: DeveloperCredentialsCache
+  let discovery: ProviderDiscovery
+
+  init(_ sender: Sender, random: any RandomNumberGenerator) {
+    self.random = random
+    developerCredentials = DeveloperCredentialsCache(sender.services, random: random)
+    discovery = ProviderDiscovery(sender)
+  }
+
+  /// Drops what belongs to the old backends.
+  func forget() {
+    developerCredentials.removeAll()
+    discovery.forget()
+  }
+}

@@ -1,0 +1,36 @@
+import CredCore
+
+/// The commands of a backend of type `exec`.
+struct ExecExchanges: BackendExchanges {
+  let settings: ExecBackendSettings
+  let called: CalledBackend
+
+  init(_ settings: ExecBackendSettings, _ called: CalledBackend) {
+    self.settings = settings
+    self.called = called
+  }
+
+  func token(
+    _ query: TokenQuery, _ parts: TokenQueryParts, _ user: UnixUser,
+    _ done: @escaping Completion<PreparedCall>
+  ) {
+    let exec = ExecBackend(name: called.name)
+    let command = Command(
+      settings.command, environment: Command.environment(settings.environment),
+      input: exec.standardInput(query), timeout: called.settings.timeout)
+    done(
+      .success(
+        .command(command) { output throws(UpstreamFailure) in
+          UpstreamOutcome(try exec.token(from: output, to: query), clock)
+        }))
+  }
+}
+
+extension Command {
+  /// A command sees nothing of credd's own environment.
+  static func environment(_ settings: [String: Secret]) -> [(name: String, value: Secret)] {
+    var environment = settings
+    environment["PATH"] = settings["PATH"] ?? Secret("/usr/local/bin:/usr/bin:/bin")
+    return environment.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
+  }
+}

@@ -1,0 +1,221 @@
+import CredCore
+
+/// Sends requests and runs commands, and gets what they need: files, libraries, work on a thread. It
+/// knows no session and no turns.
+final class Sender {
+  let services: UpstreamClient.Services
+  /// Gets each request that has ended and has a name in metrics.
+  var requestEnded: ((EndedRequest) -> Void)?
+  private let turns: CallTurns
+  private let files: FilesBeingRead
+
+  /// An exchange that takes longer ends as a failure and is tried again.
+  static let awsTimeout: Duration = .seconds(10)
+  /// How long work on a thread may take, behind that of at most as many sign-ins as there are threads.
+  private static let proofTimeout: Duration = .seconds(10)
+
+  init(_ services: UpstreamClient.Services, _ turns: CallTurns) {
+    self.services = services
+    self.turns = turns
+    files = FilesBeingRead(services)
+  }
+
+  /// Runs `work` when the present event is over.
+  func later(_ work: @escaping () -> Void) { turns.later(work) }
+
+  // MARK: Requests and commands
+
+  /// Sends a request and reads its reply.
+  func send<Outcome>(_ exchange: Exchange<Outcome>, _ done: @escaping Completion<Outcome>) {
+    let (start, asked) = (services.clock.now, exchange.request.summary)
+    services.http.send(exchange.request, exchange.settings) { [unowned self] result in
+      let time = services.clock.now - start
+      switch result {
+      case .failure(let failure):
+        let failure = UpstreamFailure.transport(failure, from: exchange.upstream)
+          .with(request: asked, answer: failure.detail ?? failure.reason, took: time)
+        report(exchange, failure, in: time)
+        done(.failure(failure))
+      case .success(var reply):
+        reply.sent = SentSecrets(exchange.request.secretHeaders + exchange.secrets)
+        if exchange.tellsTime, let time = reply.date { services.clock.recordServerTime(time) }
+        let outcome = Result { () throws(UpstreamFailure) in try exchange.read(reply) }
+          .mapError { $0.with(request: asked, answer: "HTTP \(reply.status)", took: time) }
+        report(exchange, outcome.failure, status: reply.status, in: time)
+        done(outcome)
+      }
+    }
+  }
+
+  /// Sends what can be made into a request; the result comes later in any case.
+  func send<Outcome>(
+    _ done: @escaping Completion<Outcome>,
+    _ exchange: () throws(UpstreamFailure) -> Exchange<Outcome>
+  ) {
+    do throws(UpstreamFailure) {
+      send(try exchange(), done)
+    } catch {
+      later { done(.failure(error)) }
+    }
+  }
+
+  /// Sends once more what may have been lost on its way.
+  func sendTwice<Outcome>(_ exchange: Exchange<Outcome>, _ done: @escaping Completion<Outcome>) {
+    send(exchange) { [unowned self] result in
+      guard let failure = result.failure, exchange.isRepeated(failure) else { return done(result) }
+      send(exchange, done)
+    }
+  }
+
+  /// Runs a command and reads its output.
+  func run<Outcome>(
+    _ command: Command, reading read: @escaping (ExecOutcome) throws(UpstreamFailure) -> Outcome,
+    _ done: @escaping Completion<Outcome>
+  ) {
+    let start = services.clock.now
+    services.commands.run(command) { [unowned self] output in
+      let time = services.clock.now - start
+      var output = output
+      output.sent = command.secrets
+      let ending = output.ending.text
+      done(
+        Result { () throws(UpstreamFailure) in try read(output) }
+          .mapError { $0.with(request: command.program, answer: ending, took: time) })
+    }
+  }
+
+  /// - Parameter status: a provider that answers a question for a device code by 500 is asked again,
+  ///   without a failure of the sign-in.
+  private func report<Outcome>(
+    _ exchange: Exchange<Outcome>, _ failure: UpstreamFailure?, status: Int = 0, in time: Duration
+  ) {
+    guard let operation = exchange.operation else { return }
+    let isServersError = failure == nil && status >= 500
+    requestEnded?(
+      EndedRequest(
+        upstream: exchange.upstream, operation: operation,
+        code: isServersError ? .backendUnavailable : failure?.code,
+        isUpstreamsFault: isServersError || failure?.failureClass.isTransient ?? false,
+        duration: time))
+  }
+
+  // MARK: What calls need
+
+  /// Reads a small file that the configuration names. It may have been replaced since the last time.
+  func readFile(
+    _ path: String, key: String, for upstream: Upstream, _ done: @escaping Completion<Secret>
+  ) {
+    files.read(path, key: key) { content in
+      guard let content else {
+        let overdue = InvalidInput(field: key, reason: "\(path) does not answer")
+        return done(.failure(.overdueFile(overdue, to: upstream)))
+      }
+      done(content.mapError { .notSent($0, to: upstream) })
+    }
+  }
+
+  /// The same for a file that need not be configured.
+  func readFileIfNamed(
+    _ path: String?, key: String, for upstream: Upstream, _ done: @escaping Completion<Secret?>
+  ) {
+    guard let path else { return done(.success(nil)) }
+    readFile(path, key: key, for: upstream) { done($0.map { $0 }) }
+  }
+
+  /// The secret of a client as its file holds it now; nil for a public client.
+  func readClientSecret(
+    _ path: String?, for upstream: Upstream, _ done: @escaping Completion<Secret?>
+  ) {
+    readFileIfNamed(path, key: "client_secret_file", for: upstream) { content in
+      done(content.map { $0.map { Secret(Array($0.bytes.trimmed)) } })
+    }
+  }
+
+  /// The crypto library, for backends that sign and decrypt.
+  func loadCrypto(for upstream: Upstream, _ done: @escaping Completion<any Crypto>) {
+    services.crypto.load { crypto in
+      done(crypto.map { .success($0) } ?? .failure(.transport(.noLibrary, from: upstream)))
+    }
+  }
+
+  /// Computes a proof of a sign-in, which takes milliseconds, on a thread.
+  func compute(
+    _ proof: PoolProof, for upstream: Upstream, _ done: @escaping Completion<PoolProof.Result>
+  ) {
+    loadCrypto(for: upstream) { [unowned self] crypto in
+      switch crypto {
+      case .failure(let failure): later { done(.failure(failure)) }
+      case .success(let crypto):
+        let deadline = services.clock.now + Self.proofTimeout
+        services.background.runOnce(.proofs, deadline: deadline) {
+          proof.computed(by: crypto)
+        } completion: { result in
+          done(result.map { .success($0) } ?? .failure(.proofOverdue(for: upstream)))
+        }
+      }
+    }
+  }
+}
+
+/// Files that are being read, with the calls that wait for them: a file on a dead disk takes one
+/// thread and leaves the others to files that can be read.
+final class FilesBeingRead {
+  /// A file that the configuration names by a key.
+  private struct NamedFile: Hashable {
+    let path: String
+    let key: String
+  }
+
+  typealias Content = Result<Secret, InvalidInput>
+
+  private let services: UpstreamClient.Services
+  private var waiting: [NamedFile: [(Content?) -> Void]] = [:]
+  /// Those that missed their deadline and are being read still.
+  private var hanging: Set<NamedFile> = []
+
+  /// A small file that takes longer hangs.
+  private static let timeout: Duration = .seconds(5)
+
+  init(_ services: UpstreamClient.Services) {
+    self.services = services
+  }
+
+  /// - Parameter done: gets nil if the file does not answer.
+  func read(_ path: String, key: String, _ done: @escaping (Content?) -> Void) {
+    let file = NamedFile(path: path, key: key)
+    guard !hanging.contains(file) else { return done(nil) }
+    waiting[file, default: []].append(done)
+    guard waiting[file]?.count == 1 else { return }
+    services.background.run(.files, deadline: services.clock.now + Self.timeout) {
+      [queries = services.queries] in
+      Result { () throws(InvalidInput) in try queries.file(path, key: key) }
+    } completion: { [unowned self] outcome in
+      let waiting = self.waiting.removeValue(forKey: file) ?? []
+      switch outcome {
+      case .finished(let content):
+        hanging.remove(file)
+        for done in waiting { done(content) }
+      case .overdue(let isRunning):
+        if isRunning { hanging.insert(file) }
+        for done in waiting { done(nil) }
+      }
+    }
+  }
+}
+
+extension Command {
+  /// The program, for operators. Arguments may be secrets.
+  fileprivate var program: String { arguments.first ?? "" }
+}
+
+extension ExecOutcome.Ending {
+  fileprivate var text: String {
+    switch self {
+    case .exited(let status): "exit status \(status)"
+    case .killed(let signal): "killed by signal \(signal)"
+    case .timedOut: "killed at its deadline"
+    case .outputTooLarge: "killed, as it wrote too much"
+    case .notStarted(let failure): "not started: \(failure.reason)"
+    }
+  }
+}

@@ -1,0 +1,168 @@
+import CredCore
+
+/// Exchanges with a backend of type `user-pool`.
+struct UserPoolExchanges: BackendExchanges {
+  let settings: UserPoolSettings
+  let called: CalledBackend
+
+  init(_ settings: UserPoolSettings, _ called: CalledBackend) {
+    self.settings = settings
+    self.called = called
+  }
+
+  /// The app client of the user pool, with its secret as the file holds it now.
+  func client(_ done: @escaping Completion<UserPoolClient>) {
+    sender.readClientSecret(settings.clientSecretFile, for: upstream) { secret in
+      done(
+        Result { () throws(UpstreamFailure) in
+          let secret = try secret.get()
+          let client = try upstream.checked { () throws(InvalidInput) in
+            try called.profile.userPoolClient(secret: secret)
+          }
+          guard let client else { throw .unfitSession(of: upstream) }
+          return client
+        })
+    }
+  }
+
+  func renew(
+    _ session: PoolSession, _ way: PoolRenewalWay, _ user: UnixUser,
+    _ done: @escaping Completion<PreparedCall>
+  ) {
+    client(for: session) { client in
+      switch (client, way) {
+      case (.failure(let failure), _): done(.failure(failure))
+      case (.success(let client), .getTokensFromRefreshToken):
+        let request = client.getTokens(
+          refreshToken: session.refreshToken, device: session.deviceKey)
+        done(.success(.exchange(refresh(request, session, client))))
+      case (.success(let client), .refreshTokenAuth):
+        username(session.username, at: client) { user in
+          done(
+            user.map { user in
+              let request = client.initiateAuth(
+                refreshToken: session.refreshToken, of: user, device: session.deviceKey)
+              return .exchange(refresh(request, session, client))
+            })
+        }
+      }
+    }
+  }
+
+  /// The app client that gave a session's tokens. To another one they are not sent.
+  func client(
+    for session: PoolSession, _ done: @escaping Completion<UserPoolClient>
+  ) {
+    client { client in
+      done(
+        Result { () throws(UpstreamFailure) in
+          let client = try client.get()
+          guard client.issuer == session.issuer, !session.refreshToken.isEmpty else {
+            throw .unfitSession(of: .backend(client.backend))
+          }
+          return client
+        })
+    }
+  }
+
+  /// A user name with its hash, which a client with a secret sends.
+  func username(
+    _ name: String, at client: UserPoolClient, _ done: @escaping Completion<PoolUsername>
+  ) {
+    sender.loadCrypto(for: upstream) { crypto in
+      done(
+        Result { () throws(UpstreamFailure) in
+          let crypto = try crypto.get()
+          return try upstream.checked { () throws(InvalidInput) in
+            try client.username(name, digests: crypto)
+          }
+        })
+    }
+  }
+
+  private func refresh(
+    _ request: HTTPRequest, _ session: PoolSession, _ client: UserPoolClient
+  ) -> Exchange<UpstreamOutcome> {
+    renewal(request, session, client) { .poolTokens($0, serverTime: $1.date) }
+  }
+
+  func renewal<Outcome>(
+    _ request: HTTPRequest, _ session: PoolSession, _ client: UserPoolClient,
+    operation: String? = nil, _ outcome: @escaping (PoolTokens, HTTPReply) -> Outcome
+  ) -> Exchange<Outcome> {
+    var exchange = self.exchange(
+      request, client, secrets: [session.refreshToken], operation: operation
+    ) { reply throws(UpstreamFailure) in outcome(try client.renewal(from: reply), reply) }
+    // A pool that rotates refresh tokens may have used this one up. For some seconds it takes it
+    // again; later it takes it for stolen.
+    exchange.isRepeated = { $0.isReplyLost }
+    return exchange
+  }
+
+  /// An exchange with a user pool.
+  ///
+  /// - Parameters:
+  ///   - secrets: besides the client's own.
+  ///   - isSentOnce: whether the pool must not get it twice: an answer, a code, a new password.
+  ///   - operation: see ``Exchange/operation``.
+  func exchange<Outcome>(
+    _ request: HTTPRequest, _ client: UserPoolClient, secrets: [Secret],
+    isSentOnce: Bool = false, operation: String? = nil,
+    read: @escaping (HTTPReply) throws(UpstreamFailure) -> Outcome
+  ) -> Exchange<Outcome> {
+    var http = HTTPSettings(
+      timeout: called.settings.timeout, replyLimit: Limits.UserPool.replyBytes)
+    http.isSentOnce = isSentOnce
+    http.caFile = settings.caFile
+    var exchange = Exchange(
+      request: request, settings: http, upstream: .backend(client.backend),
+      secrets: secrets + [client.secret].compactMap(\.self), operation: operation, read: read)
+    exchange.tellsTime = settings.endpoint == nil
+    return exchange
+  }
+}
+
+// MARK: Sign-ins
+
+extension UserPoolExchanges {
+  func answer(_ request: PoolRequest, _ done: @escaping Completion<PoolReply>) {
+    client { client in
+      switch client {
+      case .failure(let failure): sender.later { done(.failure(failure)) }
+      case .success(let client):
+        sender.loadCrypto(for: upstream) { crypto in
+          do throws(UpstreamFailure) {
+            let crypto = try crypto.get()
+            let http = try upstream.checked { () throws(InvalidInput) in
+              try client.request(request, deviceName: sender.services.hostName, digests: crypto)
+            }
+            sender.send(
+              exchange(
+                http, client, secrets: request.secrets, isSentOnce: true,
+                operation: request.label
+              ) { reply throws(UpstreamFailure) in try client.reply(reply, to: request) }, done)
+          } catch {
+            sender.later { done(.failure(error)) }
+          }
+        }
+      }
+    }
+  }
+}
+
+// MARK: Its servers
+
+extension UserPoolExchanges {
+  /// The pool's API, and its Hosted UI.
+  func places(_ turns: CallTurns) -> [ProbedPlace] {
+    guard let issuer = called.profile.plan.backend.issuer else { return [] }
+    let place = place(issuer.endpoint, turns)
+    guard let domain = settings.providerEndpoints.token?.text else { return [place] }
+    return [
+      place,
+      ProbedPlace(
+        name: "\(place.name) domain", upstream: place.upstream, url: domain,
+        settings: place.settings, queue: place.queue),
+    ]
+  }
+}

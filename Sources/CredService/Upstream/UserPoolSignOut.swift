@@ -1,0 +1,98 @@
+import CredCore
+
+/// The end of a session at its user pool: on this host alone, or everywhere.
+extension UserPoolExchanges {
+  func signOut(_ signOut: BackendSignOut, _ done: @escaping (UpstreamFailure?) -> Void) {
+    guard let session = signOut.poolSession, !session.refreshToken.isEmpty else {
+      // Without a refresh token nothing is left to revoke, and nothing to sign out with.
+      let failure = signOut.isGlobal ? signOut.noSession : nil
+      return sender.later { done(failure) }
+    }
+    let finish = { (failure: UpstreamFailure?) in
+      done(failure?.remedy == .alreadyDone ? nil : failure)
+    }
+    client(for: session) { client in
+      switch client {
+      case .failure(let failure): sender.later { finish(failure) }
+      case .success(let client) where !signOut.isGlobal:
+        let exchange = self.exchange(
+          client.revoke(refreshToken: session.refreshToken), client,
+          secrets: [session.refreshToken], operation: "revoke"
+        ) { reply throws(UpstreamFailure) in try client.endedSession(reply) }
+        sender.send(exchange) { finish($0.failure) }
+      case .success(let client): signOutGlobally(session, client, finish)
+      }
+    }
+  }
+
+  /// An access token is needed. One that is held may have been revoked: then a new one is asked for.
+  private func signOutGlobally(
+    _ session: PoolSession, _ client: UserPoolClient,
+    _ done: @escaping (UpstreamFailure?) -> Void
+  ) {
+    guard let held = session.accessToken, held.usableUntil > clock.now else {
+      return renewAndSignOut(session, client, done)
+    }
+    endEverywhere(held.token, client) { failure in
+      switch failure?.remedy {
+      case .newTokens, .alreadyDone: renewAndSignOut(session, client, done)
+      default: done(failure)
+      }
+    }
+  }
+
+  private func renewAndSignOut(
+    _ session: PoolSession, _ client: UserPoolClient,
+    way: PoolRenewalWay = .getTokensFromRefreshToken,
+    _ done: @escaping (UpstreamFailure?) -> Void
+  ) {
+    let secret = session.refreshToken
+    func renew(_ request: HTTPRequest) {
+      sender.sendTwice(
+        renewal(request, session, client, operation: "renew") { tokens, _ in tokens }
+      ) { result in
+        switch result {
+        case .success(let tokens): endEverywhere(tokens.access.token, client, done)
+        // A pool, or an emulator, that is older than the operation.
+        case .failure(let failure)
+        where failure.namesUnknownOperation && way == .getTokensFromRefreshToken:
+          renewAndSignOut(session, client, way: .refreshTokenAuth, done)
+        case .failure(let failure): done(failure)
+        }
+      }
+    }
+    switch way {
+    case .getTokensFromRefreshToken:
+      renew(client.getTokens(refreshToken: secret, device: session.deviceKey))
+    case .refreshTokenAuth:
+      username(session.username, at: client) { user in
+        switch user {
+        case .failure(let failure): sender.later { done(failure) }
+        case .success(let user):
+          renew(client.initiateAuth(refreshToken: secret, of: user, device: session.deviceKey))
+        }
+      }
+    }
+  }
+
+  private func endEverywhere(
+    _ token: Secret, _ client: UserPoolClient,
+    _ done: @escaping (UpstreamFailure?) -> Void
+  ) {
+    let exchange = self.exchange(
+      client.signOutGlobally(accessToken: token), client, secrets: [token],
+      operation: "logout"
+    ) { reply throws(UpstreamFailure) in try client.endedSession(reply) }
+    sender.send(exchange) { done($0.failure) }
+  }
+}
+
+extension BackendSignOut {
+  fileprivate var noSession: UpstreamFailure {
+    UpstreamFailure(
+      upstream: .backend(profile.settings.backend ?? ""), failureClass: .signInRequired,
+      code: .signInRequired,
+      message: "the user pool ended this session before; sign in again to sign out everywhere",
+      severity: .expected)
+  }
+}
