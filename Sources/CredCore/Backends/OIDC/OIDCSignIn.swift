@@ -1,19 +1,6 @@
-/// Tokens that a user pool's Hosted UI gave. From then on they are as those of any other sign-in there.
+/// Tokens of a provider of OpenID Connect that is no user pool.
 extension PoolTokens {
-  /// - Throws: if one of them is not of this pool and client.
-  public init(_ tokens: OIDCTokens, of client: UserPoolClient) throws(InvalidInput) {
-    guard let access = tokens.access else {
-      throw InvalidInput(field: "access_token", reason: "is missing")
-    }
-    self.init(
-      id: try PoolToken(tokens.id.token, .id, of: client),
-      access: try PoolToken(access, .access, of: client), refresh: tokens.refresh,
-      accessLifetime: tokens.accessLifetime)
-  }
-}
-
-extension PoolTokens {
-  /// Of a provider that is no user pool: its claims were checked, and its names are for people alone.
+  /// Their claims were checked, and their names are for people alone.
   ///
   /// - Throws: without an access token, which every provider gives (RFC 6749, 5.1).
   public init(_ tokens: OIDCTokens) throws(InvalidInput) {
@@ -48,14 +35,5 @@ extension PoolSignIn {
       tokens: try PoolTokens(signIn.tokens), username: id.username ?? id.subject, issuer: issuer,
       serverTime: signIn.serverTime, received: signIn.received,
       tokenEndpoint: signIn.provider.token.text)
-  }
-
-  /// - Throws: if a token is not of this pool and client.
-  public init(_ signIn: ProviderSignIn, of client: UserPoolClient) throws(InvalidInput) {
-    let tokens = try PoolTokens(signIn.tokens, of: client)
-    self.init(
-      tokens: tokens,
-      username: tokens.access.username ?? tokens.id.username ?? signIn.tokens.id.subject,
-      issuer: client.issuer, serverTime: signIn.serverTime, received: signIn.received)
   }
 }

@@ -1,21 +1,4 @@
-/// A token of a user pool with the claims that credd reads. Over TLS it comes from the pool itself,
-/// so the signature is left to those who get it from credd.
-public struct PoolToken: Sendable, Equatable {
-  /// Passed on unchanged.
-  public let token: Secret
-  /// `exp`. A token that is no JWT (an emulator's) has no claims.
-  public let expiration: WallTime?
-  /// `iat`.
-  let issued: WallTime?
-  /// `auth_time`: when the user signed in. It stays when tokens are renewed.
-  public let signedIn: WallTime?
-  /// `cognito:username` or `username`: the immutable user name.
-  public let username: String?
-  /// `sub`.
-  public let subject: String?
-  /// `device_key` of an access token.
-  public let deviceKey: String?
-
+extension PoolToken {
   /// - Throws: if it is no token, or one of another kind, client or pool. An access token in place
   ///   of an ID token would go to others, who could use it for the account.
   init(_ token: Secret, _ kind: Kind, of client: UserPoolClient) throws(InvalidInput) {
@@ -33,36 +16,11 @@ public struct PoolToken: Sendable, Equatable {
     deviceKey = (claims?["device_key"]?.text).flatMap { try? DeviceKey.checked($0) }
   }
 
-  static func expiration(of token: Secret) -> WallTime? {
-    JWT.claims(of: token)?["exp"]?.plausibleTime
-  }
-
   /// The scope `aws.cognito.signin.user.admin`. A token whose claims cannot be read may have it.
   static func mayChangeAccount(_ token: Secret) -> Bool {
     guard let claims = JWT.claims(of: token) else { return true }
     let scopes = claims["scope"]?.text?.split(separator: " ") ?? []
     return scopes.contains { $0.utf8.elementsEqual("aws.cognito.signin.user.admin".utf8) }
-  }
-
-  init(
-    token: Secret, expiration: WallTime?, issued: WallTime?, signedIn: WallTime?,
-    subject: String?
-  ) {
-    self.token = token
-    self.expiration = expiration
-    self.issued = issued
-    self.signedIn = signedIn
-    username = nil
-    self.subject = subject
-    deviceKey = nil
-  }
-
-  /// The remaining time at arrival, by the pool's own clock.
-  ///
-  /// - Parameter serverTime: of the reply.
-  public func lifetime(at serverTime: WallTime?) -> Duration? {
-    guard let expiration, let start = issued ?? serverTime else { return nil }
-    return max(.zero, expiration - start)
   }
 
   private static func name(_ value: JSONValue?) -> String? {
@@ -99,33 +57,17 @@ extension PoolToken {
   }
 }
 
-/// AuthenticationResult: what a sign-in or a renewal ends with.
-public struct PoolTokens: Sendable, Equatable {
-  public let id: PoolToken
-  public let access: PoolToken
-  /// Nil in most renewals: the one that was sent stays valid.
-  public let refresh: Secret?
-  /// ExpiresIn: how long the access token lasts.
-  public let accessLifetime: Duration?
-  /// A device that the pool will know, once ConfirmDevice has succeeded.
-  public let newDevice: NewDevice?
-
+extension PoolTokens {
+  /// AuthenticationResult.
   init(_ result: JSONValue, of client: UserPoolClient) throws(InvalidInput) {
-    id = try PoolToken(result.requiredSecret("IdToken"), .id, of: client)
-    access = try PoolToken(result.requiredSecret("AccessToken"), .access, of: client)
-    refresh = try Self.refreshToken(in: result)
-    accessLifetime = result["ExpiresIn"]?.double.flatMap {
-      (0...Self.longestLifetime).contains($0) ? .seconds($0) : nil
-    }
-    newDevice = try NewDevice(result["NewDeviceMetadata"])
-  }
-
-  init(id: PoolToken, access: PoolToken, refresh: Secret?, accessLifetime: Duration?) {
-    self.id = id
-    self.access = access
-    self.refresh = refresh
-    self.accessLifetime = accessLifetime
-    newDevice = nil
+    self.init(
+      id: try PoolToken(result.requiredSecret("IdToken"), .id, of: client),
+      access: try PoolToken(result.requiredSecret("AccessToken"), .access, of: client),
+      refresh: try Self.refreshToken(in: result),
+      accessLifetime: result["ExpiresIn"]?.double.flatMap {
+        (0...Self.longestLifetime).contains($0) ? .seconds($0) : nil
+      },
+      newDevice: try NewDevice(result["NewDeviceMetadata"]))
   }
 
   /// Seconds: a token lasts at most a day.

@@ -1,0 +1,66 @@
+/// A token of a provider with the claims that credd reads. Over TLS it comes from the provider itself, so
+/// the signature is left to those who get it from credd.
+public struct PoolToken: Sendable, Equatable {
+  /// Passed on unchanged.
+  public let token: Secret
+  /// `exp`. A token that is no JWT has no claims.
+  public let expiration: WallTime?
+  /// `iat`.
+  let issued: WallTime?
+  /// `auth_time`: when the user signed in. It stays when tokens are renewed.
+  public let signedIn: WallTime?
+  /// `cognito:username` or `username`: the immutable user name.
+  public let username: String?
+  /// `sub`.
+  public let subject: String?
+  /// `device_key` of an access token.
+  public let deviceKey: String?
+
+  static func expiration(of token: Secret) -> WallTime? {
+    JWT.claims(of: token)?["exp"]?.plausibleTime
+  }
+
+  init(
+    token: Secret, expiration: WallTime?, issued: WallTime?, signedIn: WallTime?,
+    subject: String?
+  ) {
+    self.token = token
+    self.expiration = expiration
+    self.issued = issued
+    self.signedIn = signedIn
+    username = nil
+    self.subject = subject
+    deviceKey = nil
+  }
+
+  /// The remaining time at arrival, by the pool's own clock.
+  ///
+  /// - Parameter serverTime: of the reply.
+  public func lifetime(at serverTime: WallTime?) -> Duration? {
+    guard let expiration, let start = issued ?? serverTime else { return nil }
+    return max(.zero, expiration - start)
+  }
+}
+
+/// The tokens that a sign-in or a renewal ends with.
+public struct PoolTokens: Sendable, Equatable {
+  public let id: PoolToken
+  public let access: PoolToken
+  /// Nil in most renewals: the one that was sent stays valid.
+  public let refresh: Secret?
+  /// How long the access token lasts; nil where the provider does not say it.
+  public let accessLifetime: Duration?
+  /// A device that a user pool will know, once ConfirmDevice has succeeded.
+  public let newDevice: NewDevice?
+
+  init(
+    id: PoolToken, access: PoolToken, refresh: Secret?, accessLifetime: Duration?,
+    newDevice: NewDevice? = nil
+  ) {
+    self.id = id
+    self.access = access
+    self.refresh = refresh
+    self.accessLifetime = accessLifetime
+    self.newDevice = newDevice
+  }
+}
