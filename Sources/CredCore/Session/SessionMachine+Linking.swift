@@ -59,40 +59,6 @@ extension SessionMachine {
     return link
   }
 
-  /// What a callback brings the backend to be linked.
-  func loginsForBackend(_ refresh: Refresh, _ now: Instant) -> LoginsMap {
-    guard !refresh.remedies.contains(.withoutLink), let link = held.link, let token = link.idToken,
-      token.isUsable(now)
-    else { return held.logins }
-    var logins = LoginsMap()
-    try? logins.set(loginsKey(of: link, refresh), token: token.token)
-    for login in held.logins.logins { try? logins.set(login.provider, token: login.token) }
-    return logins
-  }
-
-  /// Whether a call brings the backend the linked sign-in.
-  func bringsLink(_ call: UpstreamCall) -> Bool {
-    guard case .tokenCallback(_, let logins, _, _) = call, let link = held.link,
-      let token = link.idToken
-    else { return false }
-    return logins.logins.contains { $0.token == token.token }
-  }
-
-  /// A link that the backend took once and refuses now would refuse its user everything: it is asked
-  /// once more without. A new link or login that it refuses is a sign-in that has failed.
-  func remedyOfLink(_ refresh: Refresh, _ failure: UpstreamFailure) -> Refresh? {
-    if refresh.bringsLink, let link = held.link,
-      let underOtherKey = remedyOfKey(of: link, refresh, failure)
-    {
-      return underOtherKey
-    }
-    guard refresh.bringsLink, failure.mayRefuseLogins,
-      signIn.map({ $0.isAccepted || $0.kind == .host }) ?? true
-    else { return nil }
-    var refresh = refresh
-    return refresh.remedies.insert(.withoutLink).inserted ? refresh : nil
-  }
-
   /// Ends a link without which the backend has accepted the user, and with which it has not.
   mutating func endRefusedLink(_ refresh: Refresh, _ context: inout EventContext) {
     guard refresh.remedies.contains(.withoutLink),

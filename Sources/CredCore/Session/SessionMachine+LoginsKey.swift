@@ -5,39 +5,9 @@
 /// fit, and the token is from the pool's other issuer, that one's key is tried once in a refresh; what
 /// worked is kept with the sign-in. The user's identity stays the same one under both.
 extension SessionMachine {
-  func loginsKey(of session: PoolSession, _ refresh: Refresh) -> String {
-    if let name = plan.providerName { return name }
-    guard let issuers = session.issuer.poolIssuers,
-      let form = refresh.triedKey ?? (session.usesUpdatedKey ? .updated : nil)
-    else { return session.issuer.loginsKey }
-    return issuers.loginsKey(form)
-  }
-
-  /// Prepares a call under the pool's other key; nil where there is none to try.
-  func remedyOfKey(
-    of session: PoolSession, _ refresh: Refresh, _ failure: UpstreamFailure
-  ) -> Refresh? {
-    guard failure.isOfLoginsKey, plan.providerName == nil, let issuers = session.issuer.poolIssuers,
-      let issuer = session.idToken?.issuer, let form = issuers.form(of: issuer),
-      form != (session.usesUpdatedKey ? .updated : .original)
-    else { return nil }
-    var refresh = refresh
-    guard refresh.remedies.insert(.otherKey).inserted else { return nil }
-    refresh.triedKey = form
-    refresh.keyFailure = failure
-    return refresh
-  }
-
   /// The identity that must stay the user's. That of a guest becomes whichever the sign-in has.
   var identityOfUser: IdentityID? {
     signIn?.before.state == .guest ? nil : held.identityID
-  }
-
-  /// Whether Cognito has told, under a key that is being tried, that the known identity is another
-  /// user's. Then another one is not asked for.
-  func isUnknownUnderTriedKey(_ refresh: Refresh, _ failure: UpstreamFailure) -> Bool {
-    guard refresh.triedKey != nil, refresh.knownIdentity != nil else { return false }
-    return [.dropIdentityThenNewToken, .conflict].contains(failure.failureClass)
   }
 
   /// Keeps a key that has worked.
@@ -77,7 +47,7 @@ extension SessionMachine {
     if refresh.triedKey != nil, held.identityID == nil, let known = refresh.knownIdentity {
       setIdentity(known, &context)
     }
-    if isUnknownUnderTriedKey(refresh, failure) {
+    if refresh.isUnknownUnderTriedKey(failure) {
       return fail(refresh, .anotherIdentityUnderKey, &context)
     }
     let isAboutToken = [.newTokenOnce, .permanentConfiguration].contains(failure.failureClass)
@@ -90,6 +60,39 @@ extension PoolSession {
   func usingKey(of before: PoolSession?) -> PoolSession {
     guard let before, before.usesUpdatedKey, before.issuer == issuer else { return self }
     return using(.updated)
+  }
+}
+
+extension Refresh {
+  /// The key of a sign-in in the logins map.
+  func loginsKey(of session: PoolSession, _ plan: SessionPlan) -> String {
+    if let name = plan.providerName { return name }
+    guard let issuers = session.issuer.poolIssuers,
+      let form = triedKey ?? (session.usesUpdatedKey ? .updated : nil)
+    else { return session.issuer.loginsKey }
+    return issuers.loginsKey(form)
+  }
+
+  /// Prepares a call under the pool's other key; nil where there is none to try.
+  func underOtherKey(
+    of session: PoolSession, _ plan: SessionPlan, after failure: UpstreamFailure
+  ) -> Refresh? {
+    guard failure.isOfLoginsKey, plan.providerName == nil, let issuers = session.issuer.poolIssuers,
+      let issuer = session.idToken?.issuer, let form = issuers.form(of: issuer),
+      form != (session.usesUpdatedKey ? .updated : .original)
+    else { return nil }
+    var refresh = self
+    guard refresh.remedies.insert(.otherKey).inserted else { return nil }
+    refresh.triedKey = form
+    refresh.keyFailure = failure
+    return refresh
+  }
+
+  /// Whether Cognito has told, under a key that is being tried, that the known identity is another
+  /// user's. Then another one is not asked for.
+  func isUnknownUnderTriedKey(_ failure: UpstreamFailure) -> Bool {
+    guard triedKey != nil, knownIdentity != nil else { return false }
+    return [.dropIdentityThenNewToken, .conflict].contains(failure.failureClass)
   }
 }
 

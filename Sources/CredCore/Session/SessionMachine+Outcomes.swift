@@ -61,6 +61,13 @@ extension SessionMachine {
     }
   }
 
+  /// The outcome of a call, with what a backend repeats in web pages as its own word.
+  private mutating func judged(_ outcome: UpstreamOutcome, _ now: Instant) -> UpstreamOutcome {
+    var pages = unauthorizedPages ?? UnauthorizedPages()
+    defer { unauthorizedPages = pages == UnauthorizedPages() ? nil : pages }
+    return pages.judge(outcome, awaitsPassword ? \.signIn : \.session, now)
+  }
+
   private mutating func credentialsReceived(
     _ credentials: Credentials, of identityID: IdentityID, _ lifetime: Duration,
     _ refresh: Refresh, _ context: inout EventContext
@@ -112,69 +119,20 @@ extension SessionMachine {
 
   private var isPoolAsked: Bool { if case .userPool = tokenSource { true } else { false } }
 
-  /// Prepares another call after a failure that one can mend. Each remedy is tried once in a
-  /// refresh; nil where none is left.
+  /// Prepares another call after a failure that one can mend; nil where none is left.
   private mutating func remedy(
     _ refresh: Refresh, _ failure: UpstreamFailure, _ context: inout EventContext
   ) -> Refresh? {
-    if isPoolAsked { return remedyOfPool(refresh, failure, &context) }
-    // Only a backend can give another token.
-    guard isBackendAsked else { return remedyWithoutBackend(refresh, failure, &context) }
-    if let withoutLogins = remedyOfLogins(refresh, failure) { return withoutLogins }
-    if let withoutLink = remedyOfLink(refresh, failure) { return withoutLink }
-    var refresh = refresh
-    switch failure.failureClass {
-    case .newTokenOnce:
-      // Dropped in any case, so that the next refresh does not begin with it.
-      held.token = nil
-      guard refresh.remedies.insert(.newToken).inserted else { return nil }
-    case .dropIdentityThenNewToken:
-      held.token = nil
-      guard refresh.remedies.insert(.droppedIdentity).inserted else { return nil }
-      setIdentity(nil, &context)
-    case .newIdentity:
-      held.token = nil
-      guard refresh.remedies.insert(.newIdentity).inserted else { return nil }
-      setIdentity(nil, &context)
-    case .retryWithoutIdentity:
-      guard refresh.remedies.insert(.withoutIdentity).inserted else { return nil }
-    // The identity may have been deleted: then Cognito refuses the backend's own request.
-    case .permanentConfiguration
-    where failure.findsRequestWrong && identityForBackend(refresh) != nil:
-      refresh.remedies.insert(.withoutIdentity)
-    default:
-      return nil
+    let remedy = refresh.remedy(
+      after: failure,
+      RemedyFacts(plan: plan, held: held, source: tokenSource, signIn: signIn))
+    if remedy.drops.contains(.token) { held.token = nil }
+    if remedy.drops.contains(.loginsOfClients) { held.dropLoginsOfClients(plan) }
+    if remedy.drops.contains(.idToken), let method = remedy.next?.method {
+      held.state = .signedIn(method)
     }
-    return refresh
-  }
-
-  /// Guests and logins get a new identity from Cognito itself.
-  private mutating func remedyWithoutBackend(
-    _ refresh: Refresh, _ failure: UpstreamFailure, _ context: inout EventContext
-  ) -> Refresh? {
-    // The client chose the identity: another one is not what it asked for.
-    if let signIn, signIn.claimedIdentity != nil, !signIn.isAccepted { return nil }
-    var refresh = refresh
-    switch (failure.failureClass, tokenSource) {
-    case (.newTokenOnce, _) where refresh.openIDToken != nil:
-      guard refresh.remedies.insert(.newToken).inserted else { return nil }
-      refresh.openIDToken = nil
-    // The backend knows this user too. During a sign-in a bad token fails the sign-in instead.
-    case (.newTokenOnce, .token) where plan.backend == .host && signIn == nil:
-      guard refresh.remedies.insert(.newToken).inserted else { return nil }
-      held.token = nil
-      refresh.method = .host
-    // The login belongs to another identity than the held one: GetId finds it.
-    case (.newIdentity, .guest), (.newIdentity, .logins), (.newIdentity, .tokenFile),
-      (.dropIdentityThenNewToken, .guest), (.dropIdentityThenNewToken, .logins),
-      (.dropIdentityThenNewToken, .tokenFile), (.conflict, .logins), (.conflict, .tokenFile):
-      guard refresh.remedies.insert(.newIdentity).inserted else { return nil }
-      refresh.openIDToken = nil
-      setIdentity(nil, &context)
-    default:
-      return nil
-    }
-    return refresh
+    if remedy.drops.contains(.identity) { setIdentity(nil, &context) }
+    return remedy.next
   }
 
   // MARK: Failure
@@ -191,7 +149,7 @@ extension SessionMachine {
     work = .idle
     if let method = refresh.method, refuses(failure.failureClass, method, refresh) {
       // The next sign-in brings its own tokens.
-      if method == .logins || method == .developerToken { removeTokens() }
+      if method == .logins || method == .developerToken { held.removeTokens() }
       setState(.tokensInvalid(method.withoutToken), &context)
     }
     context.actions.append(

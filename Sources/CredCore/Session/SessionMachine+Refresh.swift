@@ -158,8 +158,8 @@ extension SessionMachine {
     let id = context.callIDs.next()
     refresh.call = id
     refresh.renewsLink = false
-    refresh.bringsLink = bringsLink(call)
-    refresh.bringsLogins = bringsLogins(call)
+    refresh.bringsLink = held.bringsLink(call)
+    refresh.bringsLogins = held.bringsLogins(call, plan)
     if case .renewPoolTokens(let session, _) = call {
       refresh.renewsLink = session.issuer == plan.link
       renewal = PoolRenewal(call: id, token: session.refreshToken, started: context.now)
@@ -169,133 +169,13 @@ extension SessionMachine {
   }
 
   private func nextCall(for refresh: Refresh, _ now: Instant) -> UpstreamCall? {
-    let readsFile = plan.tokenFileProvider != nil && !refresh.hasReadTokenFile
-    switch tokenSource {
-    case nil: return nil
-    case .userPool(let session): return poolCall(session, for: refresh, now)
-    case .backend where refresh.isForLink:
-      return held.link.map { .renewPoolTokens($0, way: refresh.remedies.renewalWay) }
-    case .backend(_, let session):
-      if refresh.goal == .credentials, refresh.hasNewToken || !refresh.isForced,
-        let token = held.token, isUsable(token, now), let identityID = held.identityID
-      {
-        return exchange(token, identityID)
-      }
-      if readsFile { return .readTokenFile }
-      if let link = linkToRenew(refresh, now) {
-        return .renewPoolTokens(link, way: refresh.remedies.renewalWay)
-      }
-      return .tokenCallback(
-        identityID: identityForBackend(refresh), logins: loginsForBackend(refresh, now),
-        session: session,
-        isForced: refresh.isForced || refresh.wasTokenRefused)
-    case .token:
-      guard let token = held.token, let identityID = identityOfTokens else { return nil }
-      return exchange(token, identityID)
-    case .tokenFile where readsFile: return .readTokenFile
-    // A client added logins to the file's own, which another program keeps fresh.
-    case .logins where readsFile && plan.tokenFileProvider.flatMap { held.logins[$0] } != nil:
-      return .readTokenFile
-    case .logins, .tokenFile: return directCall(held.logins, refresh)
-    case .guest: return directCall(LoginsMap(), refresh)
-    }
+    held.nextCall(
+      for: refresh, plan, claimed: signIn?.claimedIdentity, renewing: linkToRenew(refresh, now), now
+    )
   }
 
-  /// The identity that a token callback carries.
-  func identityForBackend(_ refresh: Refresh) -> IdentityID? {
-    refresh.remedies.contains(.withoutIdentity) ? nil : held.identityForBackend
-  }
-
-  /// The identity that a client's tokens are used with.
-  private var identityOfTokens: IdentityID? { signIn?.claimedIdentity ?? held.identityID }
-
-  /// Exchanges a developer token for credentials.
-  private func exchange(_ token: HeldToken, _ identityID: IdentityID) -> UpstreamCall {
-    switch plan.flow {
-    case .enhanced:
-      .getCredentials(
-        identityID: identityID,
-        logins: LoginsMap(developerToken: token.token, key: plan.developerLoginKey),
-        customRoleARN: held.customRoleARN)
-    case .basic: .assumeRole(identityID: identityID, token: token.token.token)
-    }
-  }
-
-  /// Without a backend Cognito gives the identity and, in the basic flow, the token.
-  func directCall(_ logins: LoginsMap, _ refresh: Refresh) -> UpstreamCall {
-    guard let identityID = identityOfTokens else { return .getID(logins: logins) }
-    switch (plan.flow, refresh.openIDToken) {
-    case (.enhanced, _):
-      return .getCredentials(
-        identityID: identityID, logins: logins, customRoleARN: held.customRoleARN)
-    case (.basic, nil): return .getOpenIDToken(identityID: identityID, logins: logins)
-    case (.basic, let token?): return .assumeRole(identityID: identityID, token: token)
-    }
-  }
-
-  /// A token of unknown lifetime is used in the refresh that received it, and never again.
-  private func isUsable(_ token: HeldToken, _ now: Instant) -> Bool {
-    token.usableUntil > now || (token.received == now && token.usableUntil == token.received)
-  }
-}
-
-// MARK: - Where the tokens come from
-
-extension SessionMachine {
-  /// What a refresh starts from.
-  enum TokenSource {
-    /// A backend gives a developer token.
-    case backend(SignInMethod, BackendSession?)
-    /// The developer token that a client brought.
-    case token
-    /// Logins of other providers.
-    case logins
-    /// One login, which a file holds.
-    case tokenFile
-    /// A user pool, which renews its tokens.
-    case userPool(PoolSession)
-    /// No token: an unauthenticated identity.
-    case guest
-
-    /// How the user is signed in after a success; nil for guests.
-    var method: SignInMethod? {
-      switch self {
-      case .backend(let method, _): method
-      case .token: .developerToken
-      case .logins: .logins
-      case .tokenFile: .tokenFile
-      case .userPool(let session): .userPool(session)
-      case .guest: nil
-      }
-    }
-  }
+  // MARK: Where the tokens come from
 
   /// Nil where only a sign-in helps.
-  var tokenSource: TokenSource? {
-    switch held.state {
-    case .signedIn(.host), .tokensInvalid(.host): .backend(.host, nil)
-    case .signedIn(.password(let session)): .backend(.password(session), session)
-    case .signedIn(.developerToken):
-      if held.token != nil, identityOfTokens != nil { .token } else { sourceOfNextToken }
-    case .signedIn(.logins): .logins
-    case .signedIn(.userPool(let session)): .userPool(session)
-    case .signedIn(.tokenFile), .tokensInvalid(.tokenFile): .tokenFile
-    case .tokensInvalid(.developerToken): sourceOfNextToken
-    case .tokensInvalid: nil
-    case .signedOut(byUser: false): unattendedSource
-    case .signedOut(byUser: true), .guest: plan.allowsGuests ? .guest : nil
-    }
-  }
-
-  /// What replaces a developer token that a client brought and that has expired.
-  private var sourceOfNextToken: TokenSource? {
-    plan.backend == .host ? .backend(.host, nil) : nil
-  }
-
-  /// What works without a `login`. Not used after a logout.
-  private var unattendedSource: TokenSource? {
-    if plan.backend == .host { return .backend(.host, nil) }
-    if plan.tokenFileProvider != nil { return .tokenFile }
-    return plan.allowsGuests ? .guest : nil
-  }
+  var tokenSource: TokenSource? { held.tokenSource(plan, claimed: signIn?.claimedIdentity) }
 }

@@ -1,53 +1,11 @@
 extension SessionMachine {
-  /// A `login` that is being carried out.
-  ///
-  /// Until it is accepted the session is in the state that success leads to, and nothing is
-  /// announced.
-  struct SignIn: Sendable {
-    enum State: Sendable, Equatable {
-      /// A call is under way. Goes to `accepted`, or the sign-in is rolled back.
-      case calling
-      /// The user is signed in; a failure from here on is the session's own.
-      case accepted
-    }
-
-    /// What a refused sign-in goes back to.
-    var before: Held
-    var state = State.calling
-    let kind: SignInInput.Kind
-    let deadline: Instant
-    let number: UInt64
-    /// The client to answer; nil once it is answered or gone.
-    var client: UInt64?
-    /// Those that get the same answer.
-    var onlookers: [SignInOnlooker] = []
-    /// The IdentityId that the client names. Until Cognito accepts it with the client's own tokens it
-    /// is used with them alone, and the session does not have it.
-    var claimedIdentity: IdentityID?
-
-    var isAccepted: Bool { state == .accepted }
-    /// Everybody who waits for the outcome.
-    var clients: [UInt64] { [client].compactMap(\.self) + onlookers.map(\.client) }
-
-    /// When the next of them has waited for long enough; nil where nobody waits.
-    var nextTimeout: Instant? {
-      let own = client == nil ? nil : deadline
-      return (onlookers.map(\.until) + [own].compactMap(\.self)).min()
-    }
-
-    mutating func left(_ leaving: UInt64) {
-      if client == leaving { client = nil }
-      onlookers.removeAll { $0.client == leaving }
-    }
-  }
-
   // MARK: Start
 
   mutating func beginSignIn(_ request: SignInRequest, _ context: inout EventContext) {
     // The later of two sign-ins wins. The outcome of the earlier one's call is dropped.
     cancelSignIn(
       ProtocolError(.signInFailed, "another sign-in to the same profile took its place"), &context)
-    signIn = SignIn(
+    signIn = SignInUnderWay(
       before: held, kind: request.input.kind, deadline: request.deadline, number: request.number,
       client: request.id, onlookers: request.onlookers)
     held.customRoleARN = request.customRoleARN
@@ -91,7 +49,7 @@ extension SessionMachine {
     case .signedOut, .guest: break
     case .signedIn, .tokensInvalid: setIdentity(nil, &context)
     }
-    removeTokens()
+    held.removeTokens()
     forgetCredentials(&context)
     held.username = nil
     held.state = .signedOut(byUser: false)
@@ -101,7 +59,7 @@ extension SessionMachine {
     _ developerToken: DeveloperToken, of identityID: IdentityID, _ request: SignInRequest,
     _ context: inout EventContext
   ) {
-    removeTokens()
+    held.removeTokens()
     forgetCredentials(&context)
     held.username = nil
     setIdentity(nil, &context)
@@ -126,7 +84,7 @@ extension SessionMachine {
     // A client's developer token is not the backend's word, nor is its identity.
     if isLinked, held.state.method == .developerToken { dropAllOfUser(&context) }
     held.token = nil
-    add(added, request, context.now)
+    held.add(added, request, context.now)
     switch held.state {
     case .signedOut where isLinked, .guest where isLinked:
       forgetCredentials(&context)
@@ -153,7 +111,7 @@ extension SessionMachine {
 
   /// Nothing of the user goes into the next sign-in.
   mutating func dropAllOfUser(_ context: inout EventContext) {
-    removeTokens()
+    held.removeTokens()
     forgetCredentials(&context)
     held.username = nil
     setIdentity(nil, &context)
@@ -166,28 +124,13 @@ extension SessionMachine {
     // They take over a guest's identity, and the identity of the user's other logins.
     case .guest, .signedOut, .signedIn(.logins), .signedIn(.tokenFile): break
     // One of the held logins was refused, and would be again.
-    case .tokensInvalid(.logins), .tokensInvalid(.tokenFile): removeTokens()
+    case .tokensInvalid(.logins), .tokensInvalid(.tokenFile): held.removeTokens()
     // Another kind of sign-in. If the logins are linked to its identity, GetId finds it again.
     case .signedIn, .tokensInvalid:
-      removeTokens()
+      held.removeTokens()
       setIdentity(nil, &context)
     }
     held.username = nil
-  }
-
-  private mutating func add(_ added: LoginsMap, _ request: SignInRequest, _ now: Instant) {
-    removeExpiredLogins(at: now)
-    var next = held.logins
-    for login in added.logins where (try? next.set(login.provider, token: login.token)) == nil {
-      // Together they are too many: the new ones replace the held ones.
-      next = added
-      held.loginExpirations.removeAll()
-      break
-    }
-    held.logins = next
-    for login in added.logins {
-      held.loginExpirations.set(login.provider, end: request.loginsExpire[login.provider], now: now)
-    }
   }
 
   // MARK: Acceptance
@@ -209,7 +152,7 @@ extension SessionMachine {
     let isSameUser = held.username?.utf8.elementsEqual(name.utf8) ?? false
     if !isSameUser && held.state != .guest { setIdentity(nil, &context) }
     let link = isSameUser ? held.link : nil
-    removeTokens()
+    held.removeTokens()
     held.link = link
     forgetCredentials(&context)
     held.username = name
@@ -287,7 +230,9 @@ extension SessionMachine {
     rollBack(ended, abandons: abandons, &context)
   }
 
-  private func refuse(_ ended: SignIn, _ error: ProtocolError, _ context: inout EventContext) {
+  private func refuse(
+    _ ended: SignInUnderWay, _ error: ProtocolError, _ context: inout EventContext
+  ) {
     // Who was accepted stays signed in: the failure is the session's own.
     context.actions.append(.signInEnded(ended.number, ended.isAccepted ? nil : error))
     for client in ended.clients { context.actions.append(.refuse(client, error)) }
@@ -296,7 +241,7 @@ extension SessionMachine {
   /// Restores the state before the sign-in. Watchers were not told of the sign-in, so nothing is
   /// announced. The tokens that it brought are nobody's.
   private mutating func rollBack(
-    _ refused: SignIn, abandons: Bool = true, _ context: inout EventContext
+    _ refused: SignInUnderWay, abandons: Bool = true, _ context: inout EventContext
   ) {
     let brought = held.poolSessions
     held = refused.before

@@ -10,7 +10,7 @@ extension SessionMachine {
 
   private mutating func forgetUser(_ context: inout EventContext) {
     endRefresh()
-    removeTokens()
+    held.removeTokens()
     forgetCredentials(&context)
     held.username = nil
     held.customRoleARN = nil
@@ -56,7 +56,7 @@ extension SessionMachine {
     guard scope == .identity else { return }
     endRefresh()
     let link = held.link.map { [$0] } ?? []
-    removeTokens()
+    held.removeTokens()
     abandon(link, &context)
     forgetIdentity(&context)
     switch held.state {
@@ -82,13 +82,6 @@ extension SessionMachine {
     }
   }
 
-  mutating func removeTokens() {
-    held.token = nil
-    held.link = nil
-    held.logins = LoginsMap()
-    held.loginExpirations.removeAll()
-  }
-
   mutating func forgetCredentials(_ context: inout EventContext) {
     guard held.credentials != nil else { return }
     held.credentials = nil
@@ -112,16 +105,6 @@ extension SessionMachine {
       let left = max(Int((end - context.now).inSeconds), 0)
       let message = "the token of \(provider) runs out in \(left) s; sign in with a new one"
       context.actions.append(.announce(.expiring(ProtocolError(.tokenRejected, message))))
-    }
-  }
-
-  /// Removes expired logins: Cognito refuses a request for one of them, even if the others are good
-  /// or a backend has linked it. A session that is signed in by logins keeps its last one.
-  mutating func removeExpiredLogins(at now: Instant) {
-    let kept = held.state == .signedIn(.logins) || held.state == .tokensInvalid(.logins) ? 1 : 0
-    for provider in held.loginExpirations.expired(at: now) where held.logins.logins.count > kept {
-      held.logins.remove(provider)
-      held.loginExpirations.remove(provider)
     }
   }
 }

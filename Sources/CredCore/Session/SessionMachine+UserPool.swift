@@ -20,7 +20,7 @@ extension SessionMachine {
     // Another user's identity and logins must not become this one's. A guest's identity does.
     if !(held.state.poolSession?.isOfSameUser(as: session) ?? false) {
       if held.state != .guest { setIdentity(nil, &context) }
-      removeTokens()
+      held.removeTokens()
       refuseAccountWaiters(&context)
     }
     forgetCredentials(&context)
@@ -40,28 +40,6 @@ extension SessionMachine {
 
   // MARK: Refresh
 
-  /// The next call of a refresh: new tokens if the ID token is of no use any more, then Cognito.
-  func poolCall(
-    _ session: PoolSession, for refresh: Refresh, _ now: Instant
-  ) -> UpstreamCall? {
-    // A new token is tried however short it lasts: no refresh renews twice for that.
-    if let token = session.idToken, refresh.hasNewToken || !refresh.isForced && token.isUsable(now)
-    {
-      return directCall(poolLogins(token, of: session, refresh), refresh)
-    }
-    return .renewPoolTokens(session, way: refresh.remedies.renewalWay)
-  }
-
-  /// The pool's own login, and those of other providers that a client added.
-  private func poolLogins(
-    _ token: HeldPoolToken, of session: PoolSession, _ refresh: Refresh
-  ) -> LoginsMap {
-    var logins = LoginsMap()
-    try? logins.set(loginsKey(of: session, refresh), token: token.token)
-    for login in held.logins.logins { try? logins.set(login.provider, token: login.token) }
-    return logins
-  }
-
   /// Takes renewed tokens. They are in the snapshot before the next call starts: where the pool
   /// rotates refresh tokens, the former one is dead.
   mutating func poolTokensReceived(
@@ -74,16 +52,9 @@ extension SessionMachine {
     let renewed = session.renewed(
       tokens, serverTime: serverTime, received: context.now,
       keepsAccessToken: plan.keepsAccessToken)
-    // A login that is refused goes back to the session before it, with the refresh token of now.
-    if let before = signIn?.before.state.poolSession, before.isOfSameUser(as: session),
-      before.refreshToken == session.refreshToken
-    {
-      signIn?.before.state = .signedIn(.userPool(renewed))
-    }
     var refresh = refresh
-    refresh.method = .userPool(renewed)
     refresh.hasNewToken = true
-    setState(.signedIn(.userPool(renewed)), &context)
+    replace(session, by: renewed, in: &refresh, &context)
     guard renewed.idToken?.lifetime.map({ $0 > .zero }) ?? true else {
       return fail(refresh, .tokenExpired, &context)
     }
@@ -108,65 +79,24 @@ extension SessionMachine {
     guard case .userPool(let session) = refresh.method else {
       return fail(refresh, .tokensOfAnotherUser, &context)
     }
-    let kept = session.replacing(refreshToken: token)
-    if let before = signIn?.before.state.poolSession, before.isOfSameUser(as: session),
-      before.refreshToken == session.refreshToken
-    {
-      signIn?.before.state = .signedIn(.userPool(kept))
-    }
     var refresh = refresh
-    refresh.method = .userPool(kept)
-    setState(.signedIn(.userPool(kept)), &context)
+    replace(session, by: session.replacing(refreshToken: token), in: &refresh, &context)
     fail(refresh, failure, &context)
   }
 
-  /// Prepares another call after a failure that one can mend; nil where none is left.
-  mutating func remedyOfPool(
-    _ refresh: Refresh, _ failure: UpstreamFailure, _ context: inout EventContext
-  ) -> Refresh? {
-    var refresh = refresh
-    if case .backend = failure.upstream {
-      // A pool, or an emulator, that is older than the operation.
-      guard failure.namesUnknownOperation,
-        refresh.remedies.insert(.olderRenewal).inserted
-      else { return nil }
-      return refresh
-    }
-    if case .userPool(let session) = refresh.method,
-      let next = remedyOfKey(of: session, refresh, failure)
+  /// Replaces the session of a refresh. A login that is refused goes back to the session before it, with
+  /// the refresh token of now.
+  private mutating func replace(
+    _ session: PoolSession, by next: PoolSession, in refresh: inout Refresh,
+    _ context: inout EventContext
+  ) {
+    if let before = signIn?.before.state.poolSession, before.isOfSameUser(as: session),
+      before.refreshToken == session.refreshToken
     {
-      return next
+      signIn?.before.state = .signedIn(.userPool(next))
     }
-    if isUnknownUnderTriedKey(refresh, failure) { return nil }
-    switch failure.failureClass {
-    // STS refuses Cognito's token.
-    case .newTokenOnce where refresh.openIDToken != nil:
-      guard refresh.remedies.insert(.newToken).inserted else { return nil }
-      refresh.openIDToken = nil
-    case .newTokenOnce:
-      guard refresh.remedies.insert(.newToken).inserted else { return nil }
-      dropIDToken(&refresh)
-    // The pool's user belongs to another identity than the held one: GetId finds it.
-    case .newIdentity, .dropIdentityThenNewToken, .conflict:
-      // The client chose the identity: another one is not what it asked for.
-      if let signIn, signIn.claimedIdentity != nil, !signIn.isAccepted { return nil }
-      guard refresh.remedies.insert(.newIdentity).inserted else { return nil }
-      refresh.openIDToken = nil
-      // Cognito does not have it any more.
-      if failure.failureClass == .newIdentity { refresh.knownIdentity = nil }
-      setIdentity(nil, &context)
-    default: return nil
-    }
-    return refresh
-  }
-
-  /// Cognito does not take the ID token: the next one comes from a renewal.
-  private mutating func dropIDToken(_ refresh: inout Refresh) {
-    guard case .userPool(let session) = refresh.method else { return }
-    let kept = session.keeping(id: false, access: true)
-    held.state = .signedIn(.userPool(kept))
-    refresh.method = .userPool(kept)
-    refresh.hasNewToken = false
+    refresh.method = .userPool(next)
+    setState(.signedIn(.userPool(next)), &context)
   }
 
   // MARK: Expiry

@@ -25,22 +25,25 @@ extension SessionMachine {
     case .credentials:
       if let credentials = held.credentials, credentials.servableUntil > now {
         let isBest = credentials.freshUntil > now || waiter.minimumLife != nil
-        if isGoodEnough(credentials, for: waiter, now) {
+        let offer = Waiter.Offer(credentials)
+        if waiter.accepts(offer, now) {
           if isBest { return .giveCredentials(waiter.id) }
           let waits = waitsForFresher(waiter) && now < waiter.acceptsStaleFrom
           if !beforeRefresh && !waits { return .giveCredentials(waiter.id) }
         }
-        if let refusal = cannotBeMet(waiter, credentials, now) { return refusal }
+        if let error = waiter.demandsTooMuch(of: offer, now) { return .refuse(waiter.id, error) }
       }
     case .token:
       if let token = held.token, isTokenAccepted {
-        if isGoodEnough(token, for: waiter, now) { return .giveToken(waiter.id) }
-        if let refusal = cannotBeMet(waiter, token, now) { return refusal }
+        let offer = Waiter.Offer(token)
+        if waiter.accepts(offer, now) { return .giveToken(waiter.id) }
+        if let error = waiter.demandsTooMuch(of: offer, now) { return .refuse(waiter.id, error) }
       }
     case .idToken, .accessToken, .accountToken:
       if let token = poolToken(for: waiter.want) {
-        if isGoodEnough(token, for: waiter, now) { return given(token, to: waiter) }
-        if let refusal = cannotBeMet(waiter, token, now) { return refusal }
+        let offer = Waiter.Offer(token)
+        if waiter.accepts(offer, now) { return given(token, to: waiter) }
+        if let error = waiter.demandsTooMuch(of: offer, now) { return .refuse(waiter.id, error) }
       }
     }
     return beforeRefresh ? nil : refusal(of: waiter, now).map { .refuse(waiter.id, $0) }
@@ -65,33 +68,6 @@ extension SessionMachine {
     return signIn.isAccepted || signIn.kind != .tokens
   }
 
-  private func isGoodEnough(
-    _ credentials: HeldCredentials, for waiter: Waiter, _ now: Instant
-  ) -> Bool {
-    if waiter.mustRefresh, !credentials.isAnew || credentials.received < waiter.arrived {
-      return false
-    }
-    return waiter.minimumLife.map { credentials.expires - now >= $0 } ?? true
-  }
-
-  private func isGoodEnough(_ token: HeldToken, for waiter: Waiter, _ now: Instant) -> Bool {
-    if let minimum = waiter.minimumLife, token.expires.map({ $0 - now < minimum }) ?? false {
-      return false
-    }
-    if waiter.mustRefresh { return token.isAnew && token.received >= waiter.arrived }
-    return token.received >= waiter.arrived || token.usableUntil > now
-  }
-
-  private func isGoodEnough(
-    _ token: HeldPoolToken, for waiter: Waiter, _ now: Instant
-  ) -> Bool {
-    if let minimum = waiter.minimumLife, token.expires.map({ $0 - now < minimum }) ?? false {
-      return false
-    }
-    if waiter.mustRefresh { return token.received >= waiter.arrived }
-    return token.received >= waiter.arrived || token.usableUntil > now
-  }
-
   /// Whether a waiter gives a refresh some time before it takes credentials that are merely valid.
   /// In a pause it does not: nothing fresher comes that soon.
   func waitsForFresher(_ waiter: Waiter) -> Bool {
@@ -102,45 +78,6 @@ extension SessionMachine {
   }
 
   // MARK: Refusals
-
-  /// The refusal of a `min_ttl` that no refresh can meet.
-  private func cannotBeMet(
-    _ waiter: Waiter, _ credentials: HeldCredentials, _ now: Instant
-  ) -> Action? {
-    guard let minimum = waiter.minimumLife else { return nil }
-    let isNew = credentials.received >= waiter.arrived
-    // A forced refresh is carried out first: the role may allow a longer lifetime by now.
-    let isTooShort =
-      isNew ? credentials.expires - now < minimum : credentials.lifetime < minimum
-    guard isTooShort, isNew || !waiter.mustRefresh else { return nil }
-    return tooShort(waiter, minimum, "credentials of this profile last", credentials.lifetime)
-  }
-
-  private func cannotBeMet(
-    _ waiter: Waiter, _ token: HeldToken, _ now: Instant
-  ) -> Action? {
-    guard let minimum = waiter.minimumLife, let lifetime = token.lifetime,
-      token.received >= waiter.arrived
-    else { return nil }
-    return tooShort(waiter, minimum, "the backend's tokens last", lifetime)
-  }
-
-  private func cannotBeMet(
-    _ waiter: Waiter, _ token: HeldPoolToken, _ now: Instant
-  ) -> Action? {
-    guard let minimum = waiter.minimumLife, let lifetime = token.lifetime,
-      token.received >= waiter.arrived
-    else { return nil }
-    return tooShort(waiter, minimum, "the user pool's tokens last", lifetime)
-  }
-
-  private func tooShort(
-    _ waiter: Waiter, _ minimum: Duration, _ what: String, _ lifetime: Duration
-  ) -> Action {
-    let message =
-      "min_ttl asks for \(Int(minimum.inSeconds)) s, but \(what) \(Int(lifetime.inSeconds)) s"
-    return .refuse(waiter.id, ProtocolError(.invalidRequest, message))
-  }
 
   /// Why a waiter gets nothing; nil while it may still be answered.
   private func refusal(of waiter: Waiter, _ now: Instant) -> ProtocolError? {
@@ -171,14 +108,21 @@ extension SessionMachine {
       .tooManyRequests, "refreshed a moment ago", retryAfter: earliestStart(for: waiter) - now)
   }
 
-  var signInRequired: ProtocolError {
+  var signInRequired: ProtocolError { held.signInRequired(after: lastFailure?.failure) }
+}
+
+extension Held {
+  /// Why only a sign-in helps.
+  ///
+  /// - Parameter failure: the last one since the last success.
+  fileprivate func signInRequired(after failure: UpstreamFailure?) -> ProtocolError {
     let reason =
-      switch held.state {
+      switch state {
       // The end of a refused token is dropped with the token, so this one expired.
-      case .tokensInvalid(.developerToken) where !held.loginExpirations.ends.isEmpty:
+      case .tokensInvalid(.developerToken) where !loginExpirations.ends.isEmpty:
         "the developer token has run out"
       case .tokensInvalid:
-        reasonOfInvalidTokens
+        Self.reasonOfInvalidTokens(failure)
       case .signedOut(byUser: true): "signed out"
       case .signedIn: "this sign-in has no developer token"
       default: "nobody is signed in"
@@ -186,63 +130,11 @@ extension SessionMachine {
     return ProtocolError(.signInRequired, reason)
   }
 
-  private var reasonOfInvalidTokens: String {
+  private static func reasonOfInvalidTokens(_ failure: UpstreamFailure?) -> String {
     let reason = "the sign-in is no longer accepted"
-    guard let failure = lastFailure?.failure else { return reason }
+    guard let failure else { return reason }
     // Such a failure says it by itself, and by whom.
     return failure.failureClass == .signInRequired
       ? failure.message : "\(reason): \(failure.message)"
   }
-}
-
-/// A request that could not be answered at once.
-public struct Waiter: Sendable, Equatable {
-  public enum Want: Sendable, Equatable {
-    case credentials
-    /// Of the backend, for a developer user.
-    case token
-    /// Of a user pool.
-    case idToken
-    case accessToken
-    /// An access token for one request of the daemon's own about the account. It is lent when it
-    /// arrives, and not kept for it.
-    case accountToken
-
-    /// Whether a user pool gives it.
-    var isOfPool: Bool {
-      switch self {
-      case .credentials, .token: false
-      case .idToken, .accessToken, .accountToken: true
-      }
-    }
-  }
-
-  /// The daemon gives it; unique as long as the daemon runs.
-  public let id: UInt64
-  public let want: Want
-  /// The least remaining lifetime that the caller accepts.
-  public let minimumLife: Duration?
-  /// The caller accepts only what is received from now on.
-  public let mustRefresh: Bool
-  public let arrived: Instant
-  /// When the caller is answered at the latest.
-  public let deadline: Instant
-
-  public init(
-    id: UInt64, want: Want, minimumLife: Duration? = nil, mustRefresh: Bool = false,
-    arrived: Instant, wait: Duration
-  ) {
-    self.id = id
-    self.want = want
-    self.minimumLife = minimumLife
-    self.mustRefresh = mustRefresh
-    self.arrived = arrived
-    self.deadline = arrived + wait
-  }
-
-  /// Whether the caller wants better than what others are given.
-  var isDemanding: Bool { mustRefresh || minimumLife != nil }
-
-  /// From when on the caller accepts credentials that are merely valid.
-  var acceptsStaleFrom: Instant { min(arrived + RefreshPolicy.grace, deadline) }
 }

@@ -5,6 +5,9 @@
 /// no random numbers. After every event the daemon reads ``nextWake`` and sends `timePassed` at that
 /// time: no timer has to be cancelled, and none can be stale.
 public struct SessionMachine: Sendable {
+  public typealias Event = MachineEvent
+  public typealias Action = MachineAction
+
   /// Whether a refresh is under way.
   indirect enum Work: Sendable, Equatable {
     /// Goes to `refreshing`. With `held.pause` set, the last refresh failed: the next one starts at
@@ -27,7 +30,7 @@ public struct SessionMachine: Sendable {
   @Boxed public internal(set) var lastFailure: PastFailure? = nil
   /// Successful refreshes.
   public internal(set) var refreshCount = 0
-  @Boxed var signIn: SignIn? = nil
+  @Boxed var signIn: SignInUnderWay? = nil
   var work = Work.idle
   /// The renewal at a user pool that is under way, if any; it may be of a session that is gone.
   @Boxed var renewal: PoolRenewal? = nil
@@ -133,7 +136,7 @@ public struct SessionMachine: Sendable {
       held.credentials = nil
       context.actions.append(.credentialsChanged)
     }
-    removeExpiredLogins(at: context.now)
+    held.removeExpiredLogins(at: context.now)
     dropEndedPoolTokens(context.now)
     guard let tokenEnd, tokenEnd <= context.now else { return }
     held.token = nil
@@ -197,62 +200,6 @@ public struct SessionMachine: Sendable {
       context.actions.append(.announce(.state(held.state)))
       announcedState = held.state.reported
     }
-  }
-}
-
-extension SessionMachine {
-  public enum Event: Sendable {
-    /// A request came that the cache could not answer.
-    case asked(Waiter)
-    /// A `login`; answered by `giveState` or `refuse`.
-    case signInRequested(SignInRequest)
-    /// The user signed out: everything is dropped, and nothing signs in again by itself.
-    case loggedOut
-    /// The uid has another name: it is another person's now.
-    case userChanged
-    /// The profile has another configuration.
-    case profileChanged(SessionPlan, ProfileChange)
-    /// Credentials, or the identity too, are to be dropped.
-    case cleared(ClearScope)
-    /// Callers that wait for a sign-in are to be refused now.
-    case released
-    /// A waiting client is gone.
-    case waiterLeft(UInt64)
-    /// The daemon stops and answers every waiting client itself. What is under way goes on.
-    case waitersDismissed
-    /// The call with that id ended.
-    case callFinished(CallID, UpstreamOutcome)
-    /// ``SessionMachine/unattendedStart(signingIn:)`` has come, and the user may use the profile.
-    case renewalDue
-    /// ``SessionMachine/nextWake`` has come.
-    case timePassed
-  }
-
-  /// What the daemon does for a session, in order.
-  public enum Action: Sendable, Equatable {
-    /// Perform a call and bring its outcome back under that id.
-    case call(CallID, UpstreamCall)
-    /// Answer a waiter with the credentials of the session.
-    case giveCredentials(UInt64)
-    /// Answer a waiter with the token of the session.
-    case giveToken(UInt64)
-    /// Answer a waiter that acts on the account with an access token, for one request.
-    ///
-    /// `isNew`: it came for this waiter. One that was held may have been revoked.
-    case lendToken(UInt64, Secret, isNew: Bool)
-    /// No sign-in holds the session's refresh token any more: it is to be revoked.
-    case abandon(PoolSession)
-    /// Answer a `login` with the state of the session.
-    case giveState(UInt64)
-    /// A sign-in of that number has ended; the error is nil if its user is signed in. It is for the
-    /// record, also where nobody waits any more.
-    case signInEnded(UInt64, ProtocolError?)
-    /// Answer a waiter with an error.
-    case refuse(UInt64, ProtocolError)
-    /// The credentials were replaced or dropped: the rendered reply is no longer valid.
-    case credentialsChanged
-    /// Tell watchers and the journal.
-    case announce(Announcement)
   }
 }
 
@@ -327,25 +274,4 @@ extension SessionMachine {
     default: "after a failure"
     }
   }
-}
-
-/// A failure and when it happened.
-public struct PastFailure: Sendable, Equatable {
-  public let failure: UpstreamFailure
-  public let at: Instant
-}
-
-/// A change that watchers and the journal are told of.
-public enum Announcement: Sendable, Equatable {
-  case state(SignInState)
-  case identityChanged(previous: IdentityID?, current: IdentityID?)
-  case refreshed(expiration: WallTime)
-  /// A refresh failed; the session still has valid credentials.
-  case degraded(UpstreamFailure)
-  /// A refresh failed, and the session has no credentials.
-  case failed(UpstreamFailure)
-  /// A `login` failed; the session is what it was before.
-  case signInFailed(UpstreamFailure)
-  /// A token or login of the user expires soon.
-  case expiring(ProtocolError)
 }

@@ -62,3 +62,47 @@ public struct SignInRequest: Sendable, Equatable {
     self.deadline = deadline
   }
 }
+
+/// A `login` that is being carried out.
+///
+/// Until it is accepted the session is in the state that success leads to, and nothing is
+/// announced.
+struct SignInUnderWay: Sendable {
+  enum State: Sendable, Equatable {
+    /// A call is under way. Goes to `accepted`, or the sign-in is rolled back.
+    case calling
+    /// The user is signed in; a failure from here on is the session's own.
+    case accepted
+  }
+
+  /// What a refused sign-in goes back to.
+  var before: Held
+  var state = State.calling
+  let kind: SignInInput.Kind
+  let deadline: Instant
+  let number: UInt64
+  /// The client to answer; nil once it is answered or gone.
+  var client: UInt64?
+  /// Those that get the same answer.
+  var onlookers: [SignInOnlooker] = []
+  /// The IdentityId that the client names. Until Cognito accepts it with the client's own tokens it
+  /// is used with them alone, and the session does not have it.
+  var claimedIdentity: IdentityID?
+
+  var isAccepted: Bool { state == .accepted }
+  /// Whether it waits for the backend's word about the logins that it brought.
+  var isLinkingLogins: Bool { !isAccepted && kind == .tokens }
+  /// Everybody who waits for the outcome.
+  var clients: [UInt64] { [client].compactMap(\.self) + onlookers.map(\.client) }
+
+  /// When the next of them has waited for long enough; nil where nobody waits.
+  var nextTimeout: Instant? {
+    let own = client == nil ? nil : deadline
+    return (onlookers.map(\.until) + [own].compactMap(\.self)).min()
+  }
+
+  mutating func left(_ leaving: UInt64) {
+    if client == leaving { client = nil }
+    onlookers.removeAll { $0.client == leaving }
+  }
+}

@@ -41,36 +41,47 @@ extension SessionMachine {
   /// - Parameters:
   ///   - hostName: the user's name on this host.
   ///   - wallTime: the time of day at an instant.
-  public func signedIn(
-    hostName: String?, wallTime: (Instant) -> WallTime
+  public func signedIn(hostName: String?, wallTime: (Instant) -> WallTime) -> SignedIn? {
+    held.signedIn(plan, hostName: hostName, wallTime: wallTime)
+  }
+}
+
+extension Held {
+  /// Who is signed in, or was until the tokens became invalid; nil where nobody is.
+  ///
+  /// - Parameters:
+  ///   - hostName: the user's name on this host.
+  ///   - wallTime: the time of day at an instant.
+  func signedIn(
+    _ plan: SessionPlan, hostName: String?, wallTime: (Instant) -> WallTime
   ) -> SignedIn? {
-    let until = signInEnd.map(wallTime)
-    switch held.state.method {
-    case nil: return held.state == .guest ? SignedIn(by: .guest) : nil
-    case .host: return SignedIn(by: .host, username: hostName, subject: held.link?.subject)
+    let until = signInEnd(plan).map(wallTime)
+    switch state.method {
+    case nil: return state == .guest ? SignedIn(by: .guest) : nil
+    case .host: return SignedIn(by: .host, username: hostName, subject: link?.subject)
     case .password:
-      return SignedIn(by: .password, username: held.username, subject: held.link?.subject)
+      return SignedIn(by: .password, username: username, subject: link?.subject)
     case .userPool(let session):
       return SignedIn(
         by: session.issuer.traits.means, username: session.username,
         subject: session.subject, until: until)
     case .developerToken:
-      return SignedIn(by: .token, username: held.token?.token.developerUser, until: until)
+      return SignedIn(by: .token, username: token?.token.developerUser, until: until)
     case .logins, .tokenFile:
-      return SignedIn(by: .logins, subject: held.logins.subject, until: until)
+      return SignedIn(by: .logins, subject: logins.subject, until: until)
     }
   }
 
   /// When the tokens that a client or a provider brought run out, if nothing renews them.
-  private var signInEnd: Instant? {
-    switch held.state {
-    case .signedIn(.developerToken): return plan.backend == .host ? nil : held.token?.expires
+  private func signInEnd(_ plan: SessionPlan) -> Instant? {
+    switch state {
+    case .signedIn(.developerToken): return plan.backend == .host ? nil : token?.expires
     case .signedIn(.userPool(let session)):
       return session.refreshToken.isEmpty ? session.idToken?.expires : nil
     case .signedIn(.logins):
       // The session goes on with the last of them.
-      let ends = held.loginExpirations.ends
-      guard held.logins.logins.allSatisfy({ ends[$0.provider] != nil }) else { return nil }
+      let ends = loginExpirations.ends
+      guard logins.logins.allSatisfy({ ends[$0.provider] != nil }) else { return nil }
       return ends.values.map(\.time).max()
     default: return nil
     }

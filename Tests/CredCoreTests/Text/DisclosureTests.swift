@@ -37,6 +37,7 @@ struct DisclosureTests {
       HTTPReply(status: 200, body: secret), SentSecrets([secret]),
       HTTPRequest(method: .post, url: "http://h", headers: [header], body: secret),
       UpstreamCall.signIn(username: "u", password: secret),
+      MachineAction.lendToken(1, secret, isNew: true),
       UpstreamOutcome.fileToken(secret), SignInInput.password(username: "u", password: secret),
       HeldToken(token, lifetime: nil, received: now),
       HeldCredentials(credentials, lifetime: .seconds(1), received: now, jitter: 0),

@@ -1,36 +1,33 @@
 /// A backend's 401 in a web page. A gateway before the backend may have sent it, and a plain framework
 /// may mean it: it is believed if it comes again a minute after the first one, within a quarter of an hour,
 /// and nothing else came in between.
-extension SessionMachine {
-  /// Since when a backend answers so. A restart forgets it, which costs a minute.
-  struct UnauthorizedPages: Sendable, Equatable {
-    /// To callbacks.
-    var session: Instant?
-    /// To passwords.
-    var signIn: Instant?
-  }
+///
+/// Since when a backend answers so. A restart forgets it, which costs a minute.
+struct UnauthorizedPages: Sendable, Equatable {
+  /// To callbacks.
+  var session: Instant?
+  /// To passwords.
+  var signIn: Instant?
 
   /// The outcome of a call, with a repeated page as the backend's own word.
-  mutating func judged(_ outcome: UpstreamOutcome, _ now: Instant) -> UpstreamOutcome {
-    let path: WritableKeyPath<UnauthorizedPages, Instant?> =
-      awaitsPassword ? \.signIn : \.session
+  ///
+  /// - Parameter path: to what it answers so.
+  mutating func judge(
+    _ outcome: UpstreamOutcome, _ path: WritableKeyPath<UnauthorizedPages, Instant?>, _ now: Instant
+  ) -> UpstreamOutcome {
     switch outcome {
     case .failed(let failure):
       if let word = failure.word {
-        var pages = unauthorizedPages ?? UnauthorizedPages()
-        let known = pages[keyPath: path].flatMap {
+        let known = self[keyPath: path].flatMap {
           now - $0 < RefreshPolicy.pageMemory ? $0 : nil
         }
         let first = known ?? now
-        pages[keyPath: path] = first
-        unauthorizedPages = pages
+        self[keyPath: path] = first
         return now < first + RefreshPolicy.pageDoubt ? outcome : .failed(word)
       }
-      if case .backend = failure.upstream, !failure.isWithheld {
-        unauthorizedPages?[keyPath: path] = nil
-      }
-    case .signedIn: unauthorizedPages = nil
-    case .token: unauthorizedPages?.session = nil
+      if case .backend = failure.upstream, !failure.isWithheld { self[keyPath: path] = nil }
+    case .signedIn: self = UnauthorizedPages()
+    case .token: session = nil
     case .poolTokens, .refreshTokenReplaced, .fileToken, .identity, .credentials: break
     }
     return outcome

@@ -1,0 +1,43 @@
+/// The tokens and logins of a user, as clients, files and providers bring them.
+extension Held {
+  mutating func removeTokens() {
+    token = nil
+    link = nil
+    logins = LoginsMap()
+    loginExpirations.removeAll()
+  }
+
+  /// Adds logins; those of the same providers are replaced.
+  mutating func add(_ added: LoginsMap, _ request: SignInRequest, _ now: Instant) {
+    removeExpiredLogins(at: now)
+    var next = logins
+    for login in added.logins where (try? next.set(login.provider, token: login.token)) == nil {
+      // Together they are too many: the new ones replace the held ones.
+      next = added
+      loginExpirations.removeAll()
+      break
+    }
+    logins = next
+    for login in added.logins {
+      loginExpirations.set(login.provider, end: request.loginsExpire[login.provider], now: now)
+    }
+  }
+
+  /// Removes expired logins: Cognito refuses a request for one of them, even if the others are good
+  /// or a backend has linked it. A session that is signed in by logins keeps its last one.
+  mutating func removeExpiredLogins(at now: Instant) {
+    let kept = state == .signedIn(.logins) || state == .tokensInvalid(.logins) ? 1 : 0
+    for provider in loginExpirations.expired(at: now) where logins.logins.count > kept {
+      logins.remove(provider)
+      loginExpirations.remove(provider)
+    }
+  }
+
+  /// Drops the logins that clients brought. The token file's are another program's.
+  mutating func dropLoginsOfClients(_ plan: SessionPlan) {
+    for login in logins.logins where login.provider != plan.tokenFileProvider {
+      logins.remove(login.provider)
+      loginExpirations.remove(login.provider)
+    }
+  }
+}

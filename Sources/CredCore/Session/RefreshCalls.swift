@@ -1,0 +1,203 @@
+/// What a refresh starts from.
+enum TokenSource {
+  /// A backend gives a developer token.
+  case backend(SignInMethod, BackendSession?)
+  /// The developer token that a client brought.
+  case token
+  /// Logins of other providers.
+  case logins
+  /// One login, which a file holds.
+  case tokenFile
+  /// A user pool, which renews its tokens.
+  case userPool(PoolSession)
+  /// No token: an unauthenticated identity.
+  case guest
+
+  /// How the user is signed in after a success; nil for guests.
+  var method: SignInMethod? {
+    switch self {
+    case .backend(let method, _): method
+    case .token: .developerToken
+    case .logins: .logins
+    case .tokenFile: .tokenFile
+    case .userPool(let session): .userPool(session)
+    case .guest: nil
+    }
+  }
+}
+
+/// Which call of a refresh is next, chosen by what the session holds.
+extension Held {
+  /// The next call of a refresh; nil where there is none.
+  ///
+  /// - Parameters:
+  ///   - claimed: the IdentityId that a client names in a sign-in under way.
+  ///   - link: the linked sign-in, if a callback needs a new ID token of it first.
+  func nextCall(
+    for refresh: Refresh, _ plan: SessionPlan, claimed: IdentityID?,
+    renewing link: @autoclosure () -> PoolSession?, _ now: Instant
+  ) -> UpstreamCall? {
+    let identityOfTokens = claimed ?? identityID
+    let readsFile = plan.tokenFileProvider != nil && !refresh.hasReadTokenFile
+    switch tokenSource(plan, claimed: claimed) {
+    case nil: return nil
+    case .userPool(let session): return poolCall(session, for: refresh, plan, identityOfTokens, now)
+    case .backend where refresh.isForLink:
+      return self.link.map { .renewPoolTokens($0, way: refresh.remedies.renewalWay) }
+    case .backend(_, let session):
+      if refresh.goal == .credentials, refresh.hasNewToken || !refresh.isForced,
+        let token, token.isUsable(now), let identityID
+      {
+        return exchange(token, identityID, plan)
+      }
+      if readsFile { return .readTokenFile }
+      if let link = link() {
+        return .renewPoolTokens(link, way: refresh.remedies.renewalWay)
+      }
+      return .tokenCallback(
+        identityID: identityForBackend(refresh), logins: loginsForBackend(refresh, plan, now),
+        session: session,
+        isForced: refresh.isForced || refresh.wasTokenRefused)
+    case .token:
+      guard let token, let identityID = identityOfTokens else { return nil }
+      return exchange(token, identityID, plan)
+    case .tokenFile where readsFile: return .readTokenFile
+    // A client added logins to the file's own, which another program keeps fresh.
+    case .logins where readsFile && plan.tokenFileProvider.flatMap { logins[$0] } != nil:
+      return .readTokenFile
+    case .logins, .tokenFile: return directCall(logins, refresh, plan, identityOfTokens)
+    case .guest: return directCall(LoginsMap(), refresh, plan, identityOfTokens)
+    }
+  }
+
+  /// The identity that a token callback carries.
+  func identityForBackend(_ refresh: Refresh) -> IdentityID? {
+    refresh.remedies.contains(.withoutIdentity) ? nil : identityForBackend
+  }
+
+  /// Exchanges a developer token for credentials.
+  private func exchange(
+    _ token: HeldToken, _ identityID: IdentityID, _ plan: SessionPlan
+  ) -> UpstreamCall {
+    switch plan.flow {
+    case .enhanced:
+      .getCredentials(
+        identityID: identityID,
+        logins: LoginsMap(developerToken: token.token, key: plan.developerLoginKey),
+        customRoleARN: customRoleARN)
+    case .basic: .assumeRole(identityID: identityID, token: token.token.token)
+    }
+  }
+
+  /// Without a backend Cognito gives the identity and, in the basic flow, the token.
+  ///
+  /// - Parameter identityID: that the tokens are used with; nil if none is known.
+  private func directCall(
+    _ logins: LoginsMap, _ refresh: Refresh, _ plan: SessionPlan, _ identityID: IdentityID?
+  ) -> UpstreamCall {
+    guard let identityID else { return .getID(logins: logins) }
+    switch (plan.flow, refresh.openIDToken) {
+    case (.enhanced, _):
+      return .getCredentials(
+        identityID: identityID, logins: logins, customRoleARN: customRoleARN)
+    case (.basic, nil): return .getOpenIDToken(identityID: identityID, logins: logins)
+    case (.basic, let token?): return .assumeRole(identityID: identityID, token: token)
+    }
+  }
+
+  /// The next call of a refresh: new tokens if the ID token is of no use any more, then Cognito.
+  private func poolCall(
+    _ session: PoolSession, for refresh: Refresh, _ plan: SessionPlan, _ identityID: IdentityID?,
+    _ now: Instant
+  ) -> UpstreamCall {
+    // A new token is tried however short it lasts: no refresh renews twice for that.
+    if let token = session.idToken, refresh.hasNewToken || !refresh.isForced && token.isUsable(now)
+    {
+      return directCall(
+        loginsWith(token, of: session, refresh, plan), refresh, plan, identityID)
+    }
+    return .renewPoolTokens(session, way: refresh.remedies.renewalWay)
+  }
+
+  // MARK: What a callback brings
+
+  /// What a callback brings the backend to be linked.
+  private func loginsForBackend(
+    _ refresh: Refresh, _ plan: SessionPlan, _ now: Instant
+  ) -> LoginsMap {
+    guard !refresh.remedies.contains(.withoutLink), let link, let token = link.idToken,
+      token.isUsable(now)
+    else { return logins }
+    return loginsWith(token, of: link, refresh, plan)
+  }
+
+  /// The login of a sign-in at a provider, and those that a client added.
+  private func loginsWith(
+    _ token: HeldPoolToken, of session: PoolSession, _ refresh: Refresh, _ plan: SessionPlan
+  ) -> LoginsMap {
+    var map = LoginsMap()
+    try? map.set(refresh.loginsKey(of: session, plan), token: token.token)
+    for login in logins.logins { try? map.set(login.provider, token: login.token) }
+    return map
+  }
+
+  /// Whether a call brings the backend the linked sign-in.
+  func bringsLink(_ call: UpstreamCall) -> Bool {
+    guard case .tokenCallback(_, let logins, _, _) = call, let token = link?.idToken
+    else { return false }
+    return logins.logins.contains { $0.token == token.token }
+  }
+
+  /// Whether a call brings the backend logins of a client. The token file's are another program's, which
+  /// keeps them fresh.
+  func bringsLogins(_ call: UpstreamCall, _ plan: SessionPlan) -> Bool {
+    guard case .tokenCallback = call else { return false }
+    return logins.logins.contains { $0.provider != plan.tokenFileProvider }
+  }
+
+  // MARK: Where the tokens come from
+
+  /// Nil where only a sign-in helps.
+  ///
+  /// - Parameter claimed: the IdentityId that a client names in a sign-in under way.
+  func tokenSource(_ plan: SessionPlan, claimed: IdentityID?) -> TokenSource? {
+    switch state {
+    case .signedIn(.host), .tokensInvalid(.host): .backend(.host, nil)
+    case .signedIn(.password(let session)): .backend(.password(session), session)
+    case .signedIn(.developerToken):
+      if token != nil, claimed ?? identityID != nil {
+        .token
+      } else {
+        plan.sourceOfNextToken
+      }
+    case .signedIn(.logins): .logins
+    case .signedIn(.userPool(let session)): .userPool(session)
+    case .signedIn(.tokenFile), .tokensInvalid(.tokenFile): .tokenFile
+    case .tokensInvalid(.developerToken): plan.sourceOfNextToken
+    case .tokensInvalid: nil
+    case .signedOut(byUser: false): plan.unattendedSource
+    case .signedOut(byUser: true), .guest: plan.allowsGuests ? .guest : nil
+    }
+  }
+}
+
+extension SessionPlan {
+  /// What replaces a developer token that a client brought and that has expired.
+  fileprivate var sourceOfNextToken: TokenSource? {
+    backend == .host ? .backend(.host, nil) : nil
+  }
+
+  /// What works without a `login`. Not used after a logout.
+  fileprivate var unattendedSource: TokenSource? {
+    if backend == .host { return .backend(.host, nil) }
+    if tokenFileProvider != nil { return .tokenFile }
+    return allowsGuests ? .guest : nil
+  }
+}
+
+extension HeldToken {
+  /// A token of unknown lifetime is used in the refresh that received it, and never again.
+  fileprivate func isUsable(_ now: Instant) -> Bool {
+    usableUntil > now || (received == now && usableUntil == received)
+  }
+}
