@@ -30,18 +30,7 @@ extension SessionMachine {
     guard let session = PoolSession(signIn, keepsAccessToken: plan.keepsAccessToken) else {
       return .noRefreshToken
     }
-    switch held.state {
-    // The user stays the same: what is valid stays until the backend has answered.
-    case .signedIn(.host), .signedIn(.password), .tokensInvalid(.host): break
-    case .signedOut, .guest:
-      forgetCredentials(&context)
-      held.state = .signedOut(byUser: false)
-    // Another kind of sign-in. A browser's user has agreed to replace it, and a password's user has
-    // asked for it.
-    case .signedIn, .tokensInvalid: dropAllOfUser(&context)
-    }
-    held.link = session
-    held.token = nil
+    change(&context) { $0.link(session) }
     linkTrouble = nil
     return nil
   }

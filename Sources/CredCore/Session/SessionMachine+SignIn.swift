@@ -15,7 +15,7 @@ extension SessionMachine {
       return startCall(
         .signIn(username: name, password: password),
         for: Refresh(goal: .credentials, method: nil), &context)
-    case .host: signInByHost(&context)
+    case .host: change(&context) { $0.signInByHost() }
     case .poolTokens(let poolSignIn):
       let isLinked = plan.link == poolSignIn.issuer
       let error = isLinked ? useLink(poolSignIn, &context) : usePoolTokens(poolSignIn, &context)
@@ -28,11 +28,14 @@ extension SessionMachine {
     case .username, .browser, .device:
       preconditionFailure("the profile refuses it, or a conversation takes it")
     case .developerToken(let identityID, let token):
-      useDeveloperToken(token, of: identityID, request, &context)
+      let (plan, now) = (plan, context.now)
+      change(&context) { $0.signIn(by: token, request, plan, now) }
+      signIn?.claimedIdentity = identityID
     case .logins(let added, let identityID, let isAlone):
-      useLogins(added, isAlone: isAlone, request, &context)
+      let (plan, now) = (plan, context.now)
+      change(&context) { $0.signIn(by: added, isAlone: isAlone, request, plan, now) }
       guard let identityID else { break }
-      setIdentity(nil, &context)
+      held.forgetIdentity()
       signIn?.claimedIdentity = identityID
     }
     startRefresh(&context)
@@ -41,96 +44,11 @@ extension SessionMachine {
     cancelSignIn(signInRequired, &context)
   }
 
-  private mutating func signInByHost(_ context: inout EventContext) {
-    switch held.state {
-    // The source of tokens is asked again. What is valid stays until it has answered.
-    case .signedIn(.host), .tokensInvalid(.host), .signedIn(.tokenFile): return
-    // A guest's identity becomes the user's.
-    case .signedOut, .guest: break
-    case .signedIn, .tokensInvalid: setIdentity(nil, &context)
-    }
-    held.removeTokens()
-    forgetCredentials(&context)
-    held.username = nil
-    held.state = .signedOut(byUser: false)
-  }
-
-  private mutating func useDeveloperToken(
-    _ developerToken: DeveloperToken, of identityID: IdentityID, _ request: SignInRequest,
-    _ context: inout EventContext
-  ) {
-    held.removeTokens()
-    forgetCredentials(&context)
-    held.username = nil
-    setIdentity(nil, &context)
-    signIn?.claimedIdentity = identityID
-    // Cognito decides about a token that seems to have expired: this host's clock may be wrong.
-    let lifetime = request.expires.flatMap { $0 > context.now ? $0 - context.now : nil }
-    held.token = HeldToken(developerToken, lifetime: lifetime, received: context.now)
-    // A backend that trusts the host gives the next token: no warning is needed.
-    if plan.backend != .host {
-      held.loginExpirations.set(plan.developerLoginKey, end: request.expires, now: context.now)
-    }
-    held.state = .signedIn(.developerToken)
-  }
-
-  /// Adds logins; those of the same providers are replaced. With a backend they are sent to it to be
-  /// linked, without one they sign the user in.
-  private mutating func useLogins(
-    _ added: LoginsMap, isAlone: Bool, _ request: SignInRequest, _ context: inout EventContext
-  ) {
-    let isLinked = !isAlone && areLoginsLinked
-    if isAlone { dropAllOfUser(&context) } else if !isLinked { prepareForLogins(&context) }
-    // A client's developer token is not the backend's word, nor is its identity.
-    if isLinked, held.state.method == .developerToken { dropAllOfUser(&context) }
-    held.token = nil
-    held.add(added, request, context.now)
-    switch held.state {
-    case .signedOut where isLinked, .guest where isLinked:
-      forgetCredentials(&context)
-      held.state = .signedOut(byUser: false)
-    case _ where isLinked:
-      // The user stays the same: what is valid stays until the backend has answered.
-      break
-    default:
-      forgetCredentials(&context)
-      held.state = .signedIn(.logins)
-    }
-  }
-
-  /// Whether further logins go to the backend, for the user whom it vouches for. Otherwise they are
-  /// the sign-in.
-  private var areLoginsLinked: Bool {
-    switch held.state {
-    case .signedIn(.host), .signedIn(.password), .signedIn(.userPool), .tokensInvalid(.host): true
-    case .signedOut, .guest, .signedIn(.developerToken), .tokensInvalid(.developerToken):
-      plan.backend == .host
-    case .signedIn, .tokensInvalid: false
-    }
-  }
-
-  /// Nothing of the user goes into the next sign-in.
-  mutating func dropAllOfUser(_ context: inout EventContext) {
-    held.removeTokens()
-    forgetCredentials(&context)
-    held.username = nil
-    setIdentity(nil, &context)
-    held.state = .signedOut(byUser: false)
-  }
-
-  /// Drops what logins that sign the user in do not take over.
-  private mutating func prepareForLogins(_ context: inout EventContext) {
-    switch held.state {
-    // They take over a guest's identity, and the identity of the user's other logins.
-    case .guest, .signedOut, .signedIn(.logins), .signedIn(.tokenFile): break
-    // One of the held logins was refused, and would be again.
-    case .tokensInvalid(.logins), .tokensInvalid(.tokenFile): held.removeTokens()
-    // Another kind of sign-in. If the logins are linked to its identity, GetId finds it again.
-    case .signedIn, .tokensInvalid:
-      held.removeTokens()
-      setIdentity(nil, &context)
-    }
-    held.username = nil
+  /// Changes what is held in a sign-in that is not accepted yet, so that nothing is announced.
+  mutating func change(_ context: inout EventContext, _ body: (inout Held) -> Void) {
+    let hadCredentials = held.credentials != nil
+    body(&held)
+    if hadCredentials, held.credentials == nil { context.actions.append(.credentialsChanged) }
   }
 
   // MARK: Acceptance
@@ -148,15 +66,7 @@ extension SessionMachine {
     guard case .password(let name) = signIn?.kind else {
       preconditionFailure("only a sign-in sends a password to a backend")
     }
-    // Another user's identity must not become this one's. A guest's identity does.
-    let isSameUser = held.username?.utf8.elementsEqual(name.utf8) ?? false
-    if !isSameUser && held.state != .guest { setIdentity(nil, &context) }
-    let link = isSameUser ? held.link : nil
-    held.removeTokens()
-    held.link = link
-    forgetCredentials(&context)
-    held.username = name
-    held.state = .signedIn(.password(session))
+    change(&context) { $0.signIn(by: session, of: name) }
     acceptSignIn(&context)
     var refresh = refresh
     refresh.method = .password(session)

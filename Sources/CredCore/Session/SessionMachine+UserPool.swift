@@ -98,25 +98,21 @@ extension SessionMachine {
     refresh.method = .userPool(next)
     setState(.signedIn(.userPool(next)), &context)
   }
+}
 
-  // MARK: Expiry
-
-  /// Drops tokens that have ended. The refresh token stays.
+extension Held {
+  /// Drops tokens of providers that have ended. Refresh tokens stay.
   mutating func dropEndedPoolTokens(_ now: Instant) {
-    // A call under way has them.
-    guard work == .idle else { return }
-    if let kept = held.link?.dropEnded(now) { held.link = kept }
-    guard case .signedIn(.userPool(let session)) = held.state, let kept = session.dropEnded(now)
+    if let kept = link?.dropEnded(now) { link = kept }
+    guard case .signedIn(.userPool(let session)) = state, let kept = session.dropEnded(now)
     else { return }
-    held.state = .signedIn(.userPool(kept))
+    state = .signedIn(.userPool(kept))
   }
 
   /// When the next of them ends.
   var poolTokenEnd: Instant? {
-    guard work == .idle else { return nil }
-    let link = held.link?.tokenEnd
-    guard case .signedIn(.userPool(let session)) = held.state else { return link }
-    return [session.tokenEnd, link].compactMap(\.self).min()
+    guard case .signedIn(.userPool(let session)) = state else { return link?.tokenEnd }
+    return [session.tokenEnd, link?.tokenEnd].compactMap(\.self).min()
   }
 }
 

@@ -123,7 +123,7 @@ public struct SessionMachine: Sendable {
     if let warning = expiryWarning { wake = min(wake, warning) }
     if let timeout = signIn?.nextTimeout { wake = min(wake, timeout) }
     if let tokenEnd { wake = min(wake, tokenEnd) }
-    if let poolTokenEnd { wake = min(wake, poolTokenEnd) }
+    if work == .idle, let end = held.poolTokenEnd { wake = min(wake, end) }
     if let linkGraceEnd { wake = min(wake, linkGraceEnd) }
     return wake
   }
@@ -137,7 +137,8 @@ public struct SessionMachine: Sendable {
       context.actions.append(.credentialsChanged)
     }
     held.removeExpiredLogins(at: context.now)
-    dropEndedPoolTokens(context.now)
+    // A call under way has them.
+    if work == .idle { held.dropEndedPoolTokens(context.now) }
     guard let tokenEnd, tokenEnd <= context.now else { return }
     held.token = nil
     // A backend that trusts the host gives the next token.
