@@ -1,37 +1,5 @@
 import CredCore
 
-/// What `check` found so far, for a user and a profile.
-final class CheckRun {
-  let began: Instant
-  let client: UInt64
-  /// By which its questions to servers are cancelled.
-  let call: CallID
-  /// Whether its client may know what upstreams said, and where.
-  let isForAdmin: Bool
-  var steps: [CheckStep] = []
-  /// Whether nothing of it was told: it is made anew.
-  private(set) var isForgotten = false
-
-  init(began: Instant, client: UInt64, call: CallID, isForAdmin: Bool = false) {
-    self.began = began
-    self.client = client
-    self.call = call
-    self.isForAdmin = isForAdmin
-  }
-
-  func forget() { isForgotten = true }
-
-  /// A call of the session that is being checked has ended.
-  func note(_ name: String, _ failure: UpstreamFailure?, in time: Duration) {
-    // A renewal is tried again while the check waits for it: what came last counts.
-    steps.removeAll { $0.name == name && !$0.isOK }
-    steps.append(
-      CheckStep(
-        name, isOK: failure == nil, duration: time,
-        detail: failure.map { CheckStep.text(of: $0, forAdmin: isForAdmin) } ?? "answered"))
-  }
-}
-
 /// The operation `check`: whether the servers of a profile answer, and whether its session can be
 /// renewed. It signs nobody in.
 final class Checks {
@@ -281,7 +249,7 @@ extension CheckStep {
   }
 
   /// What an upstream said, and where, is for administrators.
-  fileprivate static func text(of failure: UpstreamFailure, forAdmin isAdmin: Bool) -> String {
+  static func text(of failure: UpstreamFailure, forAdmin isAdmin: Bool) -> String {
     guard isAdmin else { return failure.summary }
     return [failure.message, failure.detail].compactMap(\.self).joined(separator: "; ")
   }

@@ -70,7 +70,7 @@ final class Reloads {
     configuration.refused(problems.first.map { $0 + more })
   }
 
-  /// The user database answered for groups for which it did not when the configuration was read.
+  /// The user database knows groups now about which it gave no answer when the configuration was read.
   private func groupsFound(_ answers: [String: GroupAnswer]) {
     for (name, answer) in answers.sorted(by: { $0.key < $1.key }) {
       GroupDirectory.report(answer, to: name, host.log)
@@ -93,7 +93,7 @@ final class Reloads {
     let continuing = changeProfiles(changed, removed: removed)
     records.dropMarks(of: removed)
     forgetting.armAnew()
-    // Before the sessions change: a user who lost a right hears nothing more.
+    // Before the sessions change, so that a user who lost a right hears nothing of the change.
     let withdrawn = changed.filter { previous[$0.key]?.access != $0.value.access }.keys
     grants.decideAnew(
       Set(changed.keys).union(removed), withdrawn: removed.union(withdrawn), now)

@@ -17,7 +17,7 @@ package struct ResolvedConfiguration: Sendable {
   let shortestForgetAfter: Duration
   /// Nil if only root may see all sessions.
   let adminGroup: UInt32?
-  /// The groups that it names, by name.
+  /// What the user database said of each group that the configuration names.
   private let groups: [String: GroupAnswer]
   /// Groups for which the user database did not answer. They admit whom they admitted before.
   let unansweredGroups: Set<String>

@@ -202,7 +202,7 @@ extension SessionService {
   package var summary: ServiceStatus { owners.reports.summary }
 
   /// The open sign-ins. While there is one, the daemon is in use.
-  package var openSignIns: Int { owners.signIns.book.count }
+  package var openSignIns: Int { owners.signIns.openCount }
 
   /// Where clients connect.
   package var listeners: [ListenerReport] {

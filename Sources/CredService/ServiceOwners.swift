@@ -82,8 +82,9 @@ struct ServiceOwners {
       clients: clients, sessions: sessions, admittance: admittance, grants: grants,
       signIns: signIns, checks: checks, limits: limits, journal: journal)
     accountActions = AccountActions(
-      host: host, clients: clients, sessions: sessions, grants: grants, signIns: signIns,
-      signOuts: signOuts, devices: devices, limits: limits, journal: journal)
+      host: host, clients: clients, sessions: sessions, grants: grants,
+      guesses: guesses, signIns: signIns, signOuts: signOuts, devices: devices, limits: limits,
+      journal: journal)
     calls = SessionCalls(
       host: host, clients: clients, sessions: sessions, tokens: tokens,
       directory: base.directory, limits: limits, journal: journal, figures: figures)

@@ -29,8 +29,14 @@ enum Completion {
   }
 
   static let factor = CompletionKind.list(["SMS_MFA", "EMAIL_OTP", "SOFTWARE_TOKEN_MFA", "none"])
-  static let user = CompletionKind.shellCommand("getent passwd | cut -d: -f1")
+  // Without colons, which zsh would take for the end of the command.
+  static let user = CompletionKind.shellCommand("bash -c 'compgen -u'")
   static let program = CompletionKind.shellCommand("bash -c 'compgen -c'")
+
+  /// Any port of loopback.
+  static let address = CompletionKind.custom { _, _, _ in
+    [CompletionShell.requesting == .zsh ? #"127.0.0.1\:0"# : "127.0.0.1:0"]
+  }
 
   /// The profiles that are open to the caller, if credd answers at once.
   private static func profiles(_ line: TypedLine) -> [String] {

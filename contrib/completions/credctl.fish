@@ -2,6 +2,7 @@
 #
 # Installed as /usr/share/fish/vendor_completions.d/credctl.fish, with a link "credd.fish" to it.
 
+functions --erase __credctl_typed_tokens
 functions --copy __credctl_tokens __credctl_typed_tokens
 
 # The tokens as ArgumentParser's completions can read them: the profile may stand before the action of

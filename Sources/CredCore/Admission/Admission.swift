@@ -31,6 +31,8 @@ public struct Admission: Sendable {
     public let dependsOnUserInput: Bool
     /// Whom it is for; nil if that is unknown.
     public let user: UnixUser?
+    /// In whose share that user counts: one person may have many uids. Nil if that is unknown.
+    public let account: UInt32?
     /// Whether it only looks if the endpoint answers. It goes behind calls for which a client waits,
     /// and is made during an outage too: that is when somebody looks. Its end says nothing about other
     /// calls.
@@ -38,7 +40,8 @@ public struct Admission: Sendable {
 
     public init(
       id: CallID, profile: String, isInPerson: Bool, isRetry: Bool,
-      dependsOnUserInput: Bool = false, user: UnixUser? = nil, isCheck: Bool = false
+      dependsOnUserInput: Bool = false, user: UnixUser? = nil, account: UInt32? = nil,
+      isCheck: Bool = false
     ) {
       self.id = id
       self.profile = profile
@@ -46,6 +49,7 @@ public struct Admission: Sendable {
       self.isRetry = isRetry
       self.dependsOnUserInput = dependsOnUserInput
       self.user = user
+      self.account = account ?? user?.uid
       self.isCheck = isCheck
     }
   }
@@ -243,7 +247,7 @@ public struct Admission: Sendable {
     if let failure, failure.failureClass.isTransient, call.dependsOnUserInput {
       inconclusive(call, probes)
     } else {
-      breaker.ended(failure, of: call.user, wasProbe: probes.contains(.ofAll), context.now)
+      breaker.ended(failure, of: call.account, wasProbe: probes.contains(.ofAll), context.now)
       endForUser(call, failure, probes, context.now)
     }
   }
@@ -253,7 +257,7 @@ public struct Admission: Sendable {
   ) {
     guard let user = call.user else { return }
     var breaker = ofUsers[user] ?? CircuitBreaker(isShared: false)
-    breaker.ended(failure, of: user, wasProbe: probes.contains(.ofUser), now)
+    breaker.ended(failure, of: user.uid, wasProbe: probes.contains(.ofUser), now)
     let hasRoom = ofUsers[user] != nil || ofUsers.count < Self.usersKept
     ofUsers[user] = breaker.isIdle || !hasRoom ? nil : breaker
   }

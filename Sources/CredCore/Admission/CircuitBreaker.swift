@@ -47,9 +47,9 @@ struct CircuitBreaker: Sendable {
   private(set) var state = State.closed
   /// Failures in a row while closed, the time of the first, and the end of the longest `Retry-After`.
   private var failures = 0
-  /// The user of the last of them; nil where it is unknown. A uid with two names is one user: while it
-  /// changes hands, nobody else is concerned.
-  private var lastUser: UInt32?
+  /// The account of the last of them; nil where it is unknown. A person with many uids, and a uid with two
+  /// names while it changes hands, is one: nobody else is concerned.
+  private var lastAccount: UInt32?
   private var since = Instant(nanoseconds: 0)
   private var askedUntil = Instant(nanoseconds: .min)
 
@@ -78,15 +78,15 @@ struct CircuitBreaker: Sendable {
 
   /// Takes the end of a call. An upstream that refuses one user has answered: it is available.
   ///
-  /// - Parameter user: whom the call was for; nil if that is unknown.
+  /// - Parameter account: in whose share its user counts; nil if that is unknown.
   mutating func ended(
-    _ failure: UpstreamFailure?, of user: UnixUser? = nil, wasProbe: Bool, _ now: Instant
+    _ failure: UpstreamFailure?, of account: UInt32? = nil, wasProbe: Bool, _ now: Instant
   ) {
     guard let failure else { return close() }
     switch failure.failureClass {
     case .transient, .throttled:
       guard failure.evidence != .none else { return inconclusive(wasProbe: wasProbe) }
-      failed(failure, of: user, wasProbe: wasProbe, now)
+      failed(failure, of: account, wasProbe: wasProbe, now)
     // The call may not have been sent.
     case .permanentConfiguration: inconclusive(wasProbe: wasProbe)
     default: close()
@@ -101,16 +101,16 @@ struct CircuitBreaker: Sendable {
   private mutating func close() {
     state = .closed
     failures = 0
-    lastUser = nil
+    lastAccount = nil
     askedUntil = Instant(nanoseconds: .min)
   }
 
   private mutating func failed(
-    _ failure: UpstreamFailure, of user: UnixUser?, wasProbe: Bool, _ now: Instant
+    _ failure: UpstreamFailure, of account: UInt32?, wasProbe: Bool, _ now: Instant
   ) {
-    let isSameUser = isShared && failures > 0 && user != nil && user?.uid == lastUser
+    let isSameUser = isShared && failures > 0 && account != nil && account == lastAccount
     if case .closed = state, failure.evidence == .likely, isSameUser { return }
-    lastUser = user?.uid
+    lastAccount = account
     if let asked = failure.failureClass.retryAfter {
       askedUntil = max(askedUntil, now + min(asked, Limits.Upstream.longestRetryAfter))
     }

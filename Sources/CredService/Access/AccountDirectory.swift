@@ -53,7 +53,7 @@ final class AccountDirectory {
     case .unavailable: return .ownerless
     case .nobody: break
     }
-    guard isRead(for: uid) else { return nil }
+    guard read(for: uid) else { return nil }
     guard let ownership = ranges?.ownership(of: uid) else { return .ownerless }
     switch ownership.owner {
     case .uid(let owner): return account(of: owner, ownership)
@@ -74,7 +74,7 @@ final class AccountDirectory {
     case .nobody: break
     case .unavailable, nil: return .ownerless
     }
-    guard isRead(for: uid), let ownership = ranges?.ownership(of: uid) else { return .ownerless }
+    guard read(for: uid), let ownership = ranges?.ownership(of: uid) else { return .ownerless }
     switch ownership.owner {
     case .uid(let owner): return account(of: owner, ownership)
     case .name(let name):
@@ -97,7 +97,7 @@ final class AccountDirectory {
 
   /// Whose range a uid without a name is in, whether or not the host knows the owner.
   func range(of uid: UInt32) -> Account {
-    guard isRead(for: uid), let ownership = ranges?.ownership(of: uid) else { return .ownerless }
+    guard read(for: uid), let ownership = ranges?.ownership(of: uid) else { return .ownerless }
     return .range(ownership.first)
   }
 
@@ -117,7 +117,7 @@ final class AccountDirectory {
 
   // MARK: The file
 
-  private func isRead(for uid: UInt32) -> Bool {
+  private func read(for uid: UInt32) -> Bool {
     look()
     if ranges == nil { waiting.insert(uid) }
     return ranges != nil

@@ -125,6 +125,9 @@ extension Admittance {
 
   /// Whether a caller may see all sessions; nil while the caller is being looked up.
   func isAdmin(_ client: Client, _ now: Instant) -> Bool? {
+    // What was decided about a profile stays.
+    let decided = client.decision
+    defer { client.decision = decided }
     guard client.peer.uid != 0 else { return true }
     guard let group = configuration.current.adminGroup, client.groups().contains(group) else {
       return false

@@ -49,7 +49,6 @@ final class Grants {
   ) {
     if let error = clients.refusalOfWait(in: session, turn.client) { return turn.refuse(error) }
     turn.wait(for: session, about: account)
-    session.asking.client = turn.client.id
     sessions.handle(.asked(waiter), session, turn.now)
     grantWait(of: turn.client, in: session)
   }
@@ -233,8 +232,8 @@ final class Grants {
     turn.refuse(error)
   }
 
-  /// Makes a client ask again whose answer comes while access is decided anew, as after a reload: it
-  /// must not get the answer by a decision that is over.
+  /// An answer comes while access is decided anew, as after a reload: the client must ask again, as the old
+  /// decision is over.
   ///
   /// - Parameter operation: what it asks; nil for the same again. With `identity` a sign-in has
   ///   succeeded.

@@ -159,7 +159,7 @@ final class UserDirectory {
 
   /// A database that restarts fails for a moment. It is asked again for those to whom a kept answer is
   /// not enough, or if there is none. The others go on.
-  private func triesAgain(_ query: UserQuery, _ now: Instant) -> Bool {
+  private func retry(_ query: UserQuery, _ now: Instant) -> Bool {
     guard let lookup = lookups[query], now + Self.retryPause < lookup.deadline else { return false }
     let isKnown = entries[query].map { $0.answer != .unavailable } ?? false
     guard isKnown else { return tryAgain(query, lookup, now) }
@@ -186,7 +186,7 @@ final class UserDirectory {
     switch outcome {
     case .finished(let found):
       overdue.remove(query)
-      if found == .unavailable, triesAgain(query, clock.now) { return }
+      if found == .unavailable, retry(query, clock.now) { return }
       answer = found
     case .overdue(let isRunning):
       if isRunning { overdue.insert(query) }

@@ -14,7 +14,8 @@ final class UserLimits {
     self.figures = figures
   }
 
-  /// The refusal of a request that forces an upstream call, if its user has caused too many.
+  /// The refusal of a request that forces an upstream call, if its user has caused too many. It
+  /// is counted.
   func refusalOfCall(by uid: UInt32) -> ProtocolError? {
     calls.pause(of: accounts.number(of: uid), now: clock.now).map {
       figures.hit(.upstreamCalls)
@@ -23,6 +24,9 @@ final class UserLimits {
         retryAfter: $0)
     }
   }
+
+  /// In whose share a uid counts: see ``Account/number``.
+  func accountNumber(of uid: UInt32) -> UInt32 { accounts.number(of: uid) }
 
   /// A call was made because the user asked.
   func callSpent(by uid: UInt32) { calls.spent(by: accounts.number(of: uid), now: clock.now) }

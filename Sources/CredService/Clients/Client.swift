@@ -13,8 +13,8 @@ package final class Client {
   unowned let sink: any ReplySink
   private var kernel: KernelFacts
 
-  /// The request that waits for its answer. Only ``setWaiting(_:)`` changes it.
-  var waiting: WaitingRequest?
+  /// The request that waits for its answer.
+  private(set) var waiting: WaitingRequest?
   /// Whether ``waiting`` is set. A separate flag, because servers read it with every line: reading
   /// ``waiting`` costs a check of exclusive access.
   private var isWaitingNow = false

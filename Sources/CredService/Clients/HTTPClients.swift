@@ -1,6 +1,8 @@
 import CredCore
 
 /// The state of a client of the endpoint. A class, so that clients of the socket need no room for it.
+///
+/// `hasUnitToken`, `closes`, `request` and `until` are of the request that is being answered.
 final class HTTPState {
   /// Whether the token of the last request was given to its unit.
   var hasUnitToken = false
@@ -67,7 +69,7 @@ final class HTTPClients {
     case .credentialsOf(let profile):
       figures.httpDecided()
       state.request = request
-      guard isOpened(by: request, for: profile, client, state) else { return }
+      guard checkToken(of: request, for: profile, client, state) else { return }
       let get = GetRequest(profile: profile, wait: Limits.Endpoint.wait)
       route(Turn(Request(operation: .get(get)), of: client, at: now, in: clients))
     case .metrics:
@@ -97,9 +99,9 @@ final class HTTPClients {
     return true
   }
 
-  /// Checks the token of a request; refuses one that does not open.
-  private func isOpened(
-    by request: EndpointRequest, for profile: String, _ client: Client, _ state: HTTPState
+  /// Whether its token opens the profile; else the request is refused.
+  private func checkToken(
+    of request: EndpointRequest, for profile: String, _ client: Client, _ state: HTTPState
   ) -> Bool {
     guard let lock = door.lock else {
       let error = ProtocolError(

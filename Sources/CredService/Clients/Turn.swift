@@ -9,7 +9,7 @@ struct Turn {
   let asked: String
   /// See ``WaitingRequest/nameSince``.
   let nameSince: Instant?
-  /// The line that may get the same answer again; empty for others.
+  /// The line, if the same line may get the same answer again; else empty.
   var line: [UInt8] = []
   /// For a request that starts again: whose account it was about, and the session that its client has
   /// signed in to.
@@ -69,10 +69,15 @@ struct Turn {
     clients.wait(client, for: waiting)
   }
 
-  /// - Parameter account: for a request about the account, whose it is.
-  func wait(for session: Session, about account: AccountOwner? = nil) {
+  /// - Parameters:
+  ///   - account: for a request about the account, whose it is.
+  ///   - isAsking: false where the client only waits for what another one asked.
+  func wait(
+    for session: Session, about account: AccountOwner? = nil, isAsking: Bool = true
+  ) {
     let waiting = waiting(for: .session(session))
     waiting.account = account
+    if isAsking { session.asking.client = client.id }
     clients.wait(client, for: waiting)
   }
 

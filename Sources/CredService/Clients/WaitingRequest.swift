@@ -9,14 +9,14 @@ final class WaitingRequest {
     case caller
     /// The session answers.
     case session(Session)
-    /// A call that is no session's: about an account, or a global sign-out.
+    /// A call that is no session's: about an account, a global sign-out, the questions of a `check`.
     case call(CallID)
   }
 
   let request: Request
   let subject: Subject
-  /// The `op` that the client asked for, by which its answer is counted. Another operation may have taken
-  /// its place.
+  /// The `op` that the client asked for, by which a refusal is counted. Another operation may have taken its
+  /// place, by which an answer is.
   let asked: String
   /// Set where a kept name is not enough: the user database must have been asked at this time or later.
   let nameSince: Instant?

@@ -198,7 +198,7 @@ package protocol ReplySink: AnyObject {
   func finish()
 }
 
-/// The service, as its servers see it.
+/// The service, as the socket's server sees it.
 package protocol LineReceiving: AnyObject {
   /// In whose share a user's connections count; nil while the user is looked up. Then the server's
   /// `accountKnown` follows.

@@ -10,6 +10,8 @@ package struct CallRequest: Sendable {
   package let profile: Profile
   /// For whom it is made.
   package let user: UnixUser
+  /// In whose share its user counts: see ``Account/number``.
+  package let account: UInt32
   /// A caller waits for it.
   package let isInPerson: Bool
   /// Whether the former call failed.
@@ -18,9 +20,10 @@ package struct CallRequest: Sendable {
   package let caller: CallerNote?
 
   package init(
-    id: CallID, call: UpstreamCall, profile: Profile, user: UnixUser, isInPerson: Bool,
-    isRetry: Bool, caller: CallerNote? = nil
+    id: CallID, call: UpstreamCall, profile: Profile, user: UnixUser, account: UInt32? = nil,
+    isInPerson: Bool, isRetry: Bool, caller: CallerNote? = nil
   ) {
+    self.account = account ?? user.uid
     self.caller = caller
     self.id = id
     self.call = call
@@ -129,7 +132,8 @@ package protocol UpstreamPerforming: AnyObject {
   func prioritise(_ id: CallID)
   /// Drops the outcome. A call that is under way continues.
   func cancel(_ id: CallID)
-  /// Cancels a call that was not sent. Returns false for any other, which is not affected.
+  /// Cancels a call that was not sent. Returns false for any other call, and leaves it
+  /// alone.
   func withdraw(_ id: CallID) -> Bool
   /// Ends a session at its backend. The completion gets the failure, if any.
   func signOut(_ request: BackendSignOut, completion: @escaping (UpstreamFailure?) -> Void)

@@ -27,7 +27,7 @@ final class Figures {
     let result: String
   }
 
-  struct Duration: Hashable {
+  struct CallName: Hashable {
     let upstream: String
     let operation: String
   }
@@ -38,14 +38,16 @@ final class Figures {
   private(set) var refreshes: [Refresh: Int] = [:]
   private(set) var signIns: [SignIn: Int] = [:]
   private(set) var calls: [Call: Int] = [:]
-  private(set) var durations: [Duration: DurationHistogram] = [:]
+  private(set) var durations: [CallName: DurationHistogram] = [:]
   /// Whether the last call of each upstream did not fail by the upstream's own fault.
   private(set) var works: [String: Bool] = [:]
   /// All requests, of lines and HTTP.
   private(set) var requests = 0
-  /// Lines that were not answered from the cache, and requests of HTTP clients that were and were not.
+  /// Lines that were parsed.
   private(set) var parsedLines = 0
+  /// HTTP requests that got a cached answer.
   private(set) var cachedHTTP = 0
+  /// HTTP requests that were decided.
   private(set) var decidedHTTP = 0
   /// Calls of sessions: to backends, and for credentials.
   private(set) var backendCalls = 0
@@ -101,7 +103,7 @@ final class Figures {
   }
 
   func called(
-    _ upstream: String, _ operation: String, _ failure: UpstreamFailure?, in time: Swift.Duration
+    _ upstream: String, _ operation: String, _ failure: UpstreamFailure?, in time: Duration
   ) {
     called(
       upstream, operation, failure?.code,
@@ -117,12 +119,12 @@ final class Figures {
 
   private func called(
     _ upstream: String, _ operation: String, _ code: ProtocolErrorCode?, isUpstreamsFault: Bool,
-    in time: Swift.Duration
+    in time: Duration
   ) {
     let result = code?.rawValue ?? Self.success
     calls[Call(upstream: upstream, operation: operation, result: result), default: 0] += 1
     durations[
-      Duration(upstream: upstream, operation: operation), default: DurationHistogram()
+      CallName(upstream: upstream, operation: operation), default: DurationHistogram()
     ].add(time)
     works[upstream] = !isUpstreamsFault
   }

@@ -3,8 +3,8 @@ import Logging
 
 /// Forgets sessions that nobody uses.
 ///
-/// A timer goes through all sessions, a few at a time. A cached answer records its use only once for
-/// each refresh, because it must cost nothing, so each look makes the next use be recorded. Hence a
+/// A timer goes through all sessions, a few at a time. A cached answer must cost nothing, so only the first
+/// use after each refresh is recorded. Each look has the next use recorded as well. Hence a
 /// session is forgotten when two looks and `forget_after` have passed since the last recorded use: not
 /// before `forget_after` without a use, and at most a quarter later.
 final class Forgetting {
@@ -12,8 +12,6 @@ final class Forgetting {
   static let looks = 8
   /// Sessions looked at in a turn.
   static let batch = 64
-  /// The longest time for which credentials are used without a record: a restart cannot tell.
-  static let longestUnrecorded = Duration.seconds(Limits.Line.longestLifetimeSeconds)
 
   /// The last session that was looked at; nil where a round begins.
   private var last: SessionKey?
@@ -77,6 +75,7 @@ final class Forgetting {
       unused >= session.profile.settings.forgetAfter + roundTime
     else {
       session.place.wasLookedAt = true
+      // The next use is recorded.
       session.usedCredentials = 0
       return
     }

@@ -11,12 +11,6 @@ final class KeptSessions {
   static let decisionsAtOnce = 64
   /// When a session is looked at again for which there was no room.
   static let roomPause: Duration = .milliseconds(100)
-  /// The pause after an attempt that brought no credentials, or a user who is refused or unknown. The
-  /// session's own back-off holds beside it.
-  static let pause: Duration = .seconds(60)
-  /// From one attempt to the next, whatever the first one brought: an upstream whose credentials last a
-  /// second is not asked every second for each session that nobody uses. AWS grants 15 minutes at least.
-  static let interval: Duration = .seconds(10)
 
   /// A user that a profile names.
   struct Named: Hashable {
@@ -66,7 +60,7 @@ final class KeptSessions {
       session.unattended.isBeingDecided = true
       return sessions.reschedule(session)
     }
-    session.unattended.from = now + Self.pause
+    session.unattended.from = now + Session.Unattended.pause
     guard case .known(let user) = answer, claimForRenewal(session, for: user, now) else {
       if !session.hasEnded { sessions.reschedule(session) }
       return
@@ -145,7 +139,7 @@ final class KeptSessions {
         isComplete = false
       }
     }
-    timer?.arm(at: isComplete ? nil : now + Self.pause)
+    timer?.arm(at: isComplete ? nil : now + Session.Unattended.pause)
   }
 
   /// Nil while the user is looked up, or where the user database does not know it.

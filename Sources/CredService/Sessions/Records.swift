@@ -3,6 +3,9 @@ import Logging
 
 /// What is kept of sessions for the next process, and of users who signed out and were forgotten.
 final class Records {
+  /// The longest time for which credentials are used without a record: a restart cannot tell.
+  static let longestUnrecorded = Duration.seconds(Limits.Line.longestLifetimeSeconds)
+
   /// Sessions that were forgotten while their user was signed out by a logout. It still holds: without
   /// this mark the next request would sign the user in where a backend trusts the host.
   private(set) var signedOut: [SessionKey: SessionRecord] = [:]
@@ -29,7 +32,7 @@ final class Records {
     for (key, record) in records.sorted(by: { $0.key < $1.key }) {
       if isUnused(record, in: key.profile) {
         tokens.revokeDropped(of: key, record, keeping: nil)
-        // Of a user who signed out the mark is kept.
+        // The mark of a user who signed out is kept.
         if record.snapshot.isSignedOutByUser {
           signedOut[key] = record
         } else {
@@ -50,7 +53,7 @@ final class Records {
   private func isUnused(_ record: SessionRecord, in profile: String) -> Bool {
     guard let settings = configuration[profile]?.settings else { return false }
     let unused = host.clock.now - record.snapshot.lastUse
-    return unused >= settings.forgetAfter + Forgetting.longestUnrecorded
+    return unused >= settings.forgetAfter + Self.longestUnrecorded
   }
 
   /// Makes a session from its record. False if nothing of it is valid any more.

@@ -28,6 +28,13 @@ package final class Session {
 
   /// When `keep_warm` renews it.
   struct Unattended {
+    /// The pause after an attempt that brought no credentials, or a user who is refused or unknown. The
+    /// session's own back-off holds beside it.
+    static let pause: Duration = .seconds(60)
+    /// From one attempt to the next, whatever the first one brought: an upstream whose credentials last a
+    /// second is not asked every second for each session that nobody uses. AWS grants 15 minutes at least.
+    static let interval: Duration = .seconds(10)
+
     /// At the earliest.
     var from = Instant(nanoseconds: 0)
     /// Whether its user is being looked up for that.
@@ -142,7 +149,7 @@ package final class Session {
     // The longer pause is for attempts that bring nothing.
     if machine.credentials != nil {
       unattended.from = max(
-        Instant(nanoseconds: 0), unattended.from - (KeptSessions.pause - KeptSessions.interval))
+        Instant(nanoseconds: 0), unattended.from - (Unattended.pause - Unattended.interval))
     }
     dropReply()
   }

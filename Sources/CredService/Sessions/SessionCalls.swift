@@ -38,7 +38,8 @@ final class SessionCalls {
     host.upstream.start(
       CallRequest(
         id: id, call: call, profile: profile,
-        user: UnixUser(uid: session.key.uid, name: session.userName), isInPerson: isInPerson,
+        user: UnixUser(uid: session.key.uid, name: session.userName),
+        account: limits.accountNumber(of: session.key.uid), isInPerson: isInPerson,
         isRetry: session.machine.failures > 0, caller: callerNote(session, isInPerson))
     ) { [unowned self] outcome in
       if let labels { count(labels, outcome, session, in: host.clock.now - begun) }
@@ -65,7 +66,9 @@ final class SessionCalls {
   /// Who asks, for a backend that wants to know.
   private func callerNote(_ session: Session, _ isInPerson: Bool) -> CallerNote? {
     guard session.profile.backend?.sendsCaller ?? false else { return nil }
-    guard isInPerson, let client = clients[session.asking.client] else {
+    guard isInPerson, let client = clients[session.asking.client],
+      client.waiting?.session === session
+    else {
       return CallerNote(user: session.userName, uid: session.key.uid)
     }
     let uid = client.peer.uid

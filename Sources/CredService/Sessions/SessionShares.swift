@@ -1,11 +1,12 @@
 import CredCore
 
-/// The use that a request makes of a session.
+/// What a request needs a session for.
 enum SessionNeed {
   /// The answer alone: a session that is not there is not made.
   case answer
   /// To change what the session holds: one that is not there is made if something is kept for it.
   case change
+  /// To work with it: one that is not there is made.
   case session
 }
 

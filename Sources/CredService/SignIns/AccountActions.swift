@@ -1,7 +1,8 @@
 import CredCore
 import Logging
 
-/// `account`: the user's account at the backend. The session here stays as it is.
+/// `account`: the user's account at the backend. The session here stays as it is, unless the account
+/// is deleted.
 final class AccountActions {
   /// How long a session may take to get an access token.
   private static let tokenTime: Duration = .seconds(30)
@@ -10,6 +11,7 @@ final class AccountActions {
   private let clients: Clients
   private let sessions: SessionTable
   private let grants: Grants
+  private let guesses: Guesses
   private let signIns: SignIns
   private let signOuts: SignOuts
   private let devices: Devices
@@ -18,12 +20,14 @@ final class AccountActions {
 
   init(
     host: Host, clients: Clients, sessions: SessionTable, grants: Grants,
-    signIns: SignIns, signOuts: SignOuts, devices: Devices, limits: UserLimits, journal: Journal
+    guesses: Guesses, signIns: SignIns, signOuts: SignOuts, devices: Devices, limits: UserLimits,
+    journal: Journal
   ) {
     self.host = host
     self.clients = clients
     self.sessions = sessions
     self.grants = grants
+    self.guesses = guesses
     self.signIns = signIns
     self.signOuts = signOuts
     self.devices = devices
@@ -117,8 +121,7 @@ final class AccountActions {
     ofGuess input: OwnAccountInput, _ pool: PoolSession, _ session: Session
   ) -> ProtocolError? {
     guard input.isGuess else { return nil }
-    return signIns.guesses.refusal(
-      of: signIns.guesses.attempt(of: session.key, as: pool.username))
+    return guesses.refusal(of: guesses.attempt(of: session.key, as: pool.username))
   }
 
   /// - Parameter isNew: whether the held one was refused.
@@ -146,7 +149,7 @@ final class AccountActions {
     let error =
       refusal(of: account.input.action, pool, turn.now) ?? refusal(ofGuess: input, pool, session)
     if let error { return refuse(account.input, error, session, turn) }
-    if input.isGuess { signIns.guesses.began(in: session.key) }
+    if input.isGuess { guesses.began(in: session.key) }
     let signedIn = AccountCall.SignedIn(session: pool, accessToken: token, isHeld: !isNew)
     call(account.input, signedIn, session, turn)
   }
@@ -203,7 +206,6 @@ final class AccountActions {
   private func guessEnded(
     _ call: AccountCall, _ result: Result<AccountResult, UpstreamFailure>
   ) {
-    let guesses = signIns.guesses
     guesses.ended(in: call.sessionKey)
     let attempt = guesses.attempt(
       of: call.sessionKey, as: call.signedIn?.session.username ?? "")

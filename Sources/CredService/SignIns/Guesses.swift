@@ -28,7 +28,7 @@ final class Guesses {
   // MARK: Passwords
 
   /// In each session one password at a time, with a pause after failures: otherwise a program could
-  /// try many passwords at once.
+  /// try many passwords at once. A refusal is counted.
   func refusal(of attempt: PasswordLimiter.Attempt) -> ProtocolError? {
     if isUnderWay(attempt) {
       figures.hit(.signIns)

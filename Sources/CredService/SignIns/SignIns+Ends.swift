@@ -2,7 +2,8 @@ import CredCore
 
 /// What ends an open sign-in: its time, its client, a reload, another sign-in.
 extension SignIns {
-  /// Ends the open sign-in of a session, if there is one. What comes of its calls is dropped.
+  /// Ends the open sign-in of a session, if there is one. Its calls change nothing any more; tokens that
+  /// they still bring are revoked.
   func end(of key: SessionKey, _ error: ProtocolError) {
     if let signIn = book[key] { end(signIn, error) }
   }

@@ -40,7 +40,6 @@ extension SignIns {
       client: turn.client.id, answerDue: .distantFuture, questionDue: end)
     signIn.pollsUntil = end + Self.pollTime
     turn.wait(for: session)
-    session.asking.client = turn.client.id
     goOn(signIn, turn.now)
     armTimer()
     grants.grantWait(of: turn.client, in: session)
@@ -80,9 +79,7 @@ extension SignIns {
     signIn.conversation = .provider(conversation)
     switch action {
     case .send(let request): send(request, signIn)
-    case .ask(let challenge):
-      signIn.waiter?.questionDue = nil
-      ask(challenge, false, signIn, now)
+    case .ask(let challenge): ask(challenge, false, signIn, now)
     case .refuse(let error):
       guesses.ended(in: signIn.key)
       answer(signIn, withRefusal: error, isOpen: true)

@@ -109,7 +109,7 @@ extension SignIns {
     of signIn: OpenSignIn, until end: Instant, _ session: Session, _ turn: Turn
   ) {
     signIn.onlookers.append(SignInOnlooker(client: turn.client.id, until: end))
-    turn.wait(for: session)
+    turn.wait(for: session, isAsking: false)
     grants.grantWait(of: turn.client, in: session)
     armTimer()
   }

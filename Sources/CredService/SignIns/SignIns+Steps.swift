@@ -27,7 +27,7 @@ extension SignIns {
       return take(open)
     }
     guard !tokens.isStopping, let late = late() else { return }
-    tokens.revokeLate(late, of: signIn)
+    tokens.revokeLate(late, of: signIn.key, at: signIn.place, signIn.user)
   }
 
   // MARK: Questions

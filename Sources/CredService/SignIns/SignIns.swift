@@ -42,6 +42,8 @@ final class SignIns {
     timer?.arm(at: next == .distantFuture ? nil : next)
   }
 
+  var openCount: Int { book.count }
+
   /// Whether a sign-in of the session is open, or a password of it is being checked.
   func isSigningIn(_ key: SessionKey) -> Bool {
     book[key] != nil || guesses.underWay.contains(key)
@@ -70,7 +72,6 @@ final class SignIns {
       guesses.began(in: session.key)
     }
     turn.wait(for: session)
-    session.asking.client = turn.client.id
     let (now, wall, number) = (turn.now, host.clock.wallTime, book.nextNumber())
     session.asking.signIns[number] = journal.asker(turn.requester, session, of: login)
     sessions.handle(
@@ -168,7 +169,6 @@ final class SignIns {
     signIn.waiter = OpenSignIn.Waiter(
       client: turn.client.id, answerDue: host.clock.now + Self.stepTime(signIn))
     turn.wait(for: session)
-    session.asking.client = turn.client.id
     event()
     grants.grantWait(of: turn.client, in: session)
   }

@@ -16,7 +16,7 @@ final class Tokens {
     let mayReplaceToken: Bool
     /// Whether a logout wants the tokens to live.
     var isLeftAlone = false
-    /// A global sign-out that waits for the tokens.
+    /// A sign-out that waits for the tokens.
     var next: ((UpstreamOutcome) -> Void)?
   }
 
@@ -119,14 +119,15 @@ final class Tokens {
   }
 
   /// Revokes tokens that came after the end of their sign-in: nobody has them.
-  func revokeLate(_ tokens: PoolSession, of signIn: OpenSignIn) {
-    guard !isStopping, !goesOn(tokens, of: signIn.key.uid) else { return }
-    revoke(
-      BackendSignOut(sessions.nextCallID(), signIn.key, signIn.place, signIn.user, of: tokens))
+  func revokeLate(
+    _ tokens: PoolSession, of key: SessionKey, at place: Profile, _ user: UnixUser
+  ) {
+    guard !isStopping, !goesOn(tokens, of: key.uid) else { return }
+    revoke(BackendSignOut(sessions.nextCallID(), key, place, user, of: tokens))
   }
 
-  /// Revokes what a stored session holds and the restored one does not, where the configuration still
-  /// says how: the former process could not know that it would be dropped.
+  /// Revokes tokens that a stored session has and the restored one has not, if the configuration still says
+  /// where. The former process could not know that they would be dropped.
   ///
   /// - Parameter kept: nil where nothing of it is restored.
   func revokeDropped(of key: SessionKey, _ record: SessionRecord, keeping kept: SessionSnapshot?) {

@@ -52,7 +52,7 @@ final class CallTurns {
     let call = Admission.Call(
       id: request.id, profile: request.profile.settings.name, isInPerson: request.isInPerson,
       isRetry: request.isRetry, dependsOnUserInput: request.call.dependsOnUserInput,
-      user: request.user)
+      user: request.user, account: request.account)
     queue.enter(call, clock) { [unowned self] refusal in
       later { [unowned self] in begin(request, queue, refusal, make) }
     }

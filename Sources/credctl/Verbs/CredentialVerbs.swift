@@ -124,7 +124,7 @@ struct Serve: Verb {
 
   @Option(
     help: ArgumentHelp("A literal loopback address.", valueName: "address:port"),
-    completion: .list(["127.0.0.1:0"]))
+    completion: Completion.address)
   var listen = "127.0.0.1:0"
 
   @Flag(help: "Trust the token alone, where the kernel cannot say who connects.")

@@ -25,6 +25,24 @@ struct SubordinateUserTests {
     fixture.service.figures.limitHits[limit] ?? 0
   }
 
+  // MARK: Upstream
+
+  @Test func `failures of one owner's uids are no outage for others`() throws {
+    let fixture = try fixture(
+      Configured.http() + Configured.profile("default", identifier: "{uid}"))
+    let usual = fixture.host.http.answer
+    fixture.host.http.answer = { request in
+      let user = request.json?["DeveloperUserIdentifier"]?.text.flatMap { UInt32($0) }
+      return (user ?? 0) >= 100_000 ? .reply(500, "") : usual(request)
+    }
+    for _ in 0..<10 {
+      for uid in UInt32(100_000)..<100_003 { _ = try fixture.ask(#"{"wait":0.5}"#, uid: uid) }
+      fixture.advance(by: .seconds(10))
+    }
+    expect(try fixture.ask(#"{"wait":1}"#).accessKeyID != nil)
+    expect(!fixture.host.log.messages.contains { $0.contains("does not work") })
+  }
+
   // MARK: Sessions
 
   @Test func `ten thousand uids that ask for their identity make no session`() throws {
