@@ -286,7 +286,7 @@ public enum Limits {
     /// Refreshes that callers demand (`refresh`, `min_ttl`) of one session: at most one in this time.
     public static let demandInterval = Duration.seconds(1)
     /// The same for tokens of a user pool: each new one may use up a refresh token.
-    public static let poolDemandInterval = Duration.seconds(30)
+    public static let providerDemandInterval = Duration.seconds(30)
     /// How long after a sign-in the account may be changed: nobody gets from a user's credentials to the
     /// user's account.
     public static let accountTime = Duration.seconds(15 * 60)

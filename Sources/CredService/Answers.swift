@@ -112,7 +112,7 @@ final class Answers {
     if case .token(let token) = turn.request.operation {
       do throws(ProtocolError) {
         let kind = try session.profile.tokenKind(token.kind, holdsToken: true)
-        if kind != .developer { return givePoolToken(kind, of: session, turn) }
+        if kind != .developer { return giveProviderToken(kind, of: session, turn) }
       } catch {
         return turn.refuse(error)
       }
@@ -124,7 +124,7 @@ final class Answers {
     turn.give(.token(held.token, of: identity))
   }
 
-  private func givePoolToken(_ kind: TokenKind, of session: Session, _ turn: Turn) {
+  private func giveProviderToken(_ kind: TokenKind, of session: Session, _ turn: Turn) {
     let pool = session.machine.vendedSession
     guard let token = kind == .id ? pool?.idToken : pool?.accessToken else {
       return turn.refuse(.nothingHeld)

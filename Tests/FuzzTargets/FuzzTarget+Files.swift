@@ -29,7 +29,7 @@ extension FuzzTarget {
         SessionPlan(backend: .host), SessionPlan(backend: .password, flow: .basic),
         SessionPlan(backend: .none, allowsGuests: true),
       ]
-      + (snapshot.poolIssuer.map { [SessionPlan(backend: .userPool($0))] } ?? [])
+      + (snapshot.providerIssuer.map { [SessionPlan(backend: .provider($0))] } ?? [])
     for plan in plans {
       var random = Dice(seed: 1)
       var callIDs = CallIDs()

@@ -43,11 +43,11 @@ extension FuzzTarget {
   private static var poolClient: UserPoolClient? {
     guard let pool = try? UserPoolID("us-east-1_Fuzz") else { return nil }
     return try? UserPoolClient(
-      backend: "staff", endpoint: AWSEndpoint(.cognitoUserPools, region: "us-east-1"), pool: pool,
+      backend: "staff", host: AWSHost(.cognitoUserPools, region: "us-east-1"), pool: pool,
       id: "1client", secret: nil)
   }
 
-  private static func fields(_ tokens: PoolTokens) -> [String?] {
+  private static func fields(_ tokens: ProviderTokens) -> [String?] {
     [
       tokens.id.token.exposedText(), tokens.access.token.exposedText(),
       tokens.refresh?.exposedText(),

@@ -3,10 +3,10 @@
 /// JSON 1.1 over POST (Cognito Identity API reference, 2014-06-30). Only
 /// GetOpenIdTokenForDeveloperIdentity is signed.
 public struct CognitoIdentity: Sendable, Equatable {
-  public let endpoint: AWSEndpoint
+  public let host: AWSHost
 
-  public init(_ endpoint: AWSEndpoint) {
-    self.endpoint = endpoint
+  public init(_ host: AWSHost) {
+    self.host = host
   }
 
   /// GetId: the identity of a guest, or of a user with social, OIDC or SAML logins.
@@ -50,7 +50,7 @@ public struct CognitoIdentity: Sendable, Equatable {
   }
 
   func request(_ operation: String, _ members: (inout JSONWriter) -> Void) -> HTTPRequest {
-    endpoint.request("AWSCognitoIdentityService.\(operation)", members)
+    host.request("AWSCognitoIdentityService.\(operation)", members)
   }
 }
 

@@ -24,10 +24,10 @@ public struct STS: Sendable, Equatable {
     }
   }
 
-  public let endpoint: AWSEndpoint
+  public let host: AWSHost
 
-  public init(_ endpoint: AWSEndpoint) {
-    self.endpoint = endpoint
+  public init(_ host: AWSHost) {
+    self.host = host
   }
 
   /// - Throws: if the query exceeds one of the documented limits.
@@ -47,7 +47,7 @@ public struct STS: Sendable, Equatable {
       form.append("PolicyArns.member.\(index + 1).arn", arn)
     }
     return HTTPRequest(
-      method: .post, url: endpoint.url,
+      method: .post, url: host.url,
       headers: [HTTPHeader("Content-Type", FormBody.contentType)], body: Secret(form.bytes))
   }
 

@@ -20,7 +20,7 @@ public struct SigV4: Sendable, Equatable {
   /// - Throws: if the URL has a query, which no call of credd has, or if the credentials cannot stand
   ///   in a header.
   public func sign(
-    _ request: HTTPRequest, for endpoint: AWSEndpoint, digests: some Digests, now: WallTime
+    _ request: HTTPRequest, for host: AWSHost, digests: some Digests, now: WallTime
   ) throws(InvalidInput) -> HTTPRequest {
     guard let url = try? HTTPURL(request.url), url.query == nil else {
       throw InvalidInput(field: "URL", reason: "cannot be signed")
@@ -33,7 +33,7 @@ public struct SigV4: Sendable, Equatable {
         try HTTPHeader(checkingName: "X-Amz-Security-Token", value: sessionToken))
     }
     let (canonical, names) = Self.canonical(signed, url, digests)
-    let scope = "\(stamp.date)/\(endpoint.region)/\(endpoint.service.rawValue)/aws4_request"
+    let scope = "\(stamp.date)/\(host.region)/\(host.service.rawValue)/aws4_request"
     let toSign =
       Array("AWS4-HMAC-SHA256\n\(stamp.dateTime)\n\(scope)\n".utf8)
       + Hex.encode(digests.sha256(canonical))

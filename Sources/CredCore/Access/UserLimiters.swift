@@ -33,11 +33,11 @@ public struct PasswordLimiter: Sendable {
 
   /// A user of a pool, whose second factor was tried after a right password.
   public struct Factor: Hashable, Sendable {
-    public let issuer: PoolIssuer
+    public let issuer: ProviderIssuer
     /// The immutable name: aliases name the same user. In UTF-8, as the pool tells names apart.
     private let username: [UInt8]
 
-    public init(issuer: PoolIssuer, username: String) {
+    public init(issuer: ProviderIssuer, username: String) {
       self.issuer = issuer
       self.username = Array(username.utf8)
     }

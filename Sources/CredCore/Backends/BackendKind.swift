@@ -73,7 +73,7 @@ public protocol BackendKind: Sendable, Equatable {
   /// Where it is and which authorities vouch for it: in this order, for a stored fingerprint.
   ///
   /// - Parameter issuer: of a provider.
-  func place(of issuer: PoolIssuer?) -> [String?]
+  func place(of issuer: ProviderIssuer?) -> [String?]
   /// Which of its settings decide what credentials a user gets. Without one, the fingerprint is that of
   /// earlier versions.
   var credentialSettings: [String] { get }

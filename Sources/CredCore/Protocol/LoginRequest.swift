@@ -44,7 +44,7 @@ public enum SignInInput: Sendable, Equatable {
   case device
   /// A user pool has accepted the user. No request has it: it is what a conversation with the pool
   /// ends with.
-  case poolTokens(PoolSignIn)
+  case providerTokens(AcceptedSignIn)
 }
 
 /// `browser` of a `login`: what a client may choose. The profile says among what.

@@ -56,7 +56,8 @@ extension RenderedReply {
   }
 
   /// The reply to `token` with a user pool's token.
-  public static func token(_ token: HeldPoolToken, of identityID: IdentityID?) -> RenderedReply {
+  public static func token(_ token: HeldProviderToken, of identityID: IdentityID?) -> RenderedReply
+  {
     RenderedReply(capacity: 256 + token.token.count) { writer in
       writer.field("IdentityId", identityID)
       writer.field("Token", token.token)

@@ -73,7 +73,7 @@ extension Held {
   /// the sign-in.
   private func areLoginsLinked(_ plan: SessionPlan) -> Bool {
     switch state {
-    case .signedIn(.host), .signedIn(.password), .signedIn(.userPool), .tokensInvalid(.host): true
+    case .signedIn(.host), .signedIn(.password), .signedIn(.provider), .tokensInvalid(.host): true
     case .signedOut, .guest, .signedIn(.developerToken), .tokensInvalid(.developerToken):
       plan.backend == .host
     case .signedIn, .tokensInvalid: false
@@ -97,7 +97,7 @@ extension Held {
 
   /// A sign-in at a provider that is to be linked. The callback that follows says whether the backend
   /// takes it.
-  mutating func link(_ session: PoolSession) {
+  mutating func link(_ session: ProviderSession) {
     switch state {
     // The user stays the same: what is valid stays until the backend has answered.
     case .signedIn(.host), .signedIn(.password), .tokensInvalid(.host): break

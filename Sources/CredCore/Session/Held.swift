@@ -13,7 +13,7 @@ struct Held: Sendable, Equatable {
   var loginExpirations = LoginExpirations()
   var token: HeldToken?
   /// The sign-in at a provider that the backend links to its user.
-  var link: PoolSession?
+  var link: ProviderSession?
   var credentials: HeldCredentials?
   /// The name of a user who signed in with a password.
   var username: String?
@@ -36,8 +36,8 @@ struct Held: Sendable, Equatable {
     case .signedIn(.password), .tokensInvalid(.password):
       let nothing = BackendSession(token: Secret([]), developerUserIdentifier: nil)
       state = .tokensInvalid(.password(nothing))
-    case .signedIn(.userPool(let session)), .tokensInvalid(.userPool(let session)):
-      state = .tokensInvalid(.userPool(session.withoutTokens))
+    case .signedIn(.provider(let session)), .tokensInvalid(.provider(let session)):
+      state = .tokensInvalid(.provider(session.withoutTokens))
     case .signedIn(.host), .tokensInvalid(.host): break
     // The tokens and the identity are the client's own, or Cognito's.
     case .signedIn, .tokensInvalid, .signedOut, .guest: return
@@ -51,8 +51,8 @@ struct Held: Sendable, Equatable {
   /// Drops the access tokens of its sign-ins, which are kept only where programs may have them.
   mutating func dropAccessTokens() {
     switch state {
-    case .signedIn(.userPool(let session)) where session.accessToken != nil:
-      state = .signedIn(.userPool(session.keeping(id: true, access: false)))
+    case .signedIn(.provider(let session)) where session.accessToken != nil:
+      state = .signedIn(.provider(session.keeping(id: true, access: false)))
     default: break
     }
     if let session = link, session.accessToken != nil {

@@ -39,7 +39,7 @@ public enum MachineAction: Sendable, Equatable {
   /// `isNew`: it came for this waiter. One that was held may have been revoked.
   case lendToken(UInt64, Secret, isNew: Bool)
   /// No sign-in holds the session's refresh token any more: it is to be revoked.
-  case abandon(PoolSession)
+  case abandon(ProviderSession)
   /// Answer a `login` with the state of the session.
   case giveState(UInt64)
   /// A sign-in of that number has ended; the error is nil if its user is signed in. It is for the

@@ -49,7 +49,7 @@ extension Profile {
       guard plan.backend != .password, poolProfile == nil else { return nil }
       return ProtocolError(
         .invalidRequest, "profile '\(settings.name)' has no backend that takes passwords")
-    case .poolTokens: return nil
+    case .providerTokens: return nil
     case .developerToken(let identityID, let token):
       if let provider = plan.backend.issuer?.traits {
         return ProtocolError(
@@ -94,7 +94,7 @@ extension Profile {
   }
 
   /// The keys under which the tokens of its own or linked provider may go into a logins map.
-  private func ownLoginsKeys(_ issuer: PoolIssuer) -> [String] {
+  private func ownLoginsKeys(_ issuer: ProviderIssuer) -> [String] {
     let pools = issuer.poolIssuers
     return [issuer.loginsKey]
       + [plan.providerName, pools?.loginsKey(.original), pools?.loginsKey(.updated)]

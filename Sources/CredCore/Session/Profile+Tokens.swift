@@ -43,7 +43,7 @@ extension Profile {
   }
 
   /// Why a program does not get this access token; nil if it may.
-  public func refusal(ofVending token: HeldPoolToken) -> ProtocolError? {
+  public func refusal(ofVending token: HeldProviderToken) -> ProtocolError? {
     guard let issuer = plan.backend.issuer ?? plan.link, issuer.traits.marksAccountTokens else {
       return nil
     }

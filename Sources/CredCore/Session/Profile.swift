@@ -61,13 +61,13 @@ public final class Profile: Sendable, Equatable {
   }
 
   private static func endpoint(
-    _ service: AWSEndpoint.Service, _ settings: ProfileSettings, _ custom: HTTPURL?
-  ) throws(InvalidInput) -> AWSEndpoint {
+    _ service: AWSHost.Service, _ settings: ProfileSettings, _ custom: HTTPURL?
+  ) throws(InvalidInput) -> AWSHost {
     // FIPS and dualstack choose among AWS's own hosts: the reader refuses them beside an endpoint.
     if let custom {
-      return try AWSEndpoint(service, region: settings.region, custom: custom.text)
+      return try AWSHost(service, region: settings.region, custom: custom.text)
     }
-    return try AWSEndpoint(
+    return try AWSHost(
       service, region: settings.region, fips: settings.fips, dualStack: settings.dualstack)
   }
 }

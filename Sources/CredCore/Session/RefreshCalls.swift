@@ -9,7 +9,7 @@ enum TokenSource {
   /// One login, which a file holds.
   case tokenFile
   /// A user pool, which renews its tokens.
-  case userPool(PoolSession)
+  case provider(ProviderSession)
   /// No token: an unauthenticated identity.
   case guest
 
@@ -20,7 +20,7 @@ enum TokenSource {
     case .token: .developerToken
     case .logins: .logins
     case .tokenFile: .tokenFile
-    case .userPool(let session): .userPool(session)
+    case .provider(let session): .provider(session)
     case .guest: nil
     }
   }
@@ -35,15 +35,16 @@ extension Held {
   ///   - link: the linked sign-in, if a callback needs a new ID token of it first.
   func nextCall(
     for refresh: Refresh, _ plan: SessionPlan, claimed: IdentityID?,
-    renewing link: @autoclosure () -> PoolSession?, _ now: Instant
+    renewing link: @autoclosure () -> ProviderSession?, _ now: Instant
   ) -> UpstreamCall? {
     let identityOfTokens = claimed ?? identityID
     let readsFile = plan.tokenFileProvider != nil && !refresh.hasReadTokenFile
     switch tokenSource(plan, claimed: claimed) {
     case nil: return nil
-    case .userPool(let session): return poolCall(session, for: refresh, plan, identityOfTokens, now)
+    case .provider(let session):
+      return providerCall(session, for: refresh, plan, identityOfTokens, now)
     case .backend where refresh.isForLink:
-      return self.link.map { .renewPoolTokens($0, way: refresh.remedies.renewalWay) }
+      return self.link.map { .renewProviderTokens($0, way: refresh.remedies.renewalWay) }
     case .backend(_, let session):
       if refresh.goal == .credentials, refresh.hasNewToken || !refresh.isForced,
         let token, token.isUsable(now), let identityID
@@ -52,7 +53,7 @@ extension Held {
       }
       if readsFile { return .readTokenFile }
       if let link = link() {
-        return .renewPoolTokens(link, way: refresh.remedies.renewalWay)
+        return .renewProviderTokens(link, way: refresh.remedies.renewalWay)
       }
       return .tokenCallback(
         identityID: identityForBackend(refresh), logins: loginsForBackend(refresh, plan, now),
@@ -106,8 +107,9 @@ extension Held {
   }
 
   /// The next call of a refresh: new tokens if the ID token is of no use any more, then Cognito.
-  private func poolCall(
-    _ session: PoolSession, for refresh: Refresh, _ plan: SessionPlan, _ identityID: IdentityID?,
+  private func providerCall(
+    _ session: ProviderSession, for refresh: Refresh, _ plan: SessionPlan,
+    _ identityID: IdentityID?,
     _ now: Instant
   ) -> UpstreamCall {
     // A new token is tried however short it lasts: no refresh renews twice for that.
@@ -116,7 +118,7 @@ extension Held {
       return directCall(
         loginsWith(token, of: session, refresh, plan), refresh, plan, identityID)
     }
-    return .renewPoolTokens(session, way: refresh.remedies.renewalWay)
+    return .renewProviderTokens(session, way: refresh.remedies.renewalWay)
   }
 
   // MARK: What a callback brings
@@ -133,7 +135,7 @@ extension Held {
 
   /// The login of a sign-in at a provider, and those that a client added.
   private func loginsWith(
-    _ token: HeldPoolToken, of session: PoolSession, _ refresh: Refresh, _ plan: SessionPlan
+    _ token: HeldProviderToken, of session: ProviderSession, _ refresh: Refresh, _ plan: SessionPlan
   ) -> LoginsMap {
     var map = LoginsMap()
     try? map.set(refresh.loginsKey(of: session, plan), token: token.token)
@@ -171,7 +173,7 @@ extension Held {
         plan.sourceOfNextToken
       }
     case .signedIn(.logins): .logins
-    case .signedIn(.userPool(let session)): .userPool(session)
+    case .signedIn(.provider(let session)): .provider(session)
     case .signedIn(.tokenFile), .tokensInvalid(.tokenFile): .tokenFile
     case .tokensInvalid(.developerToken): plan.sourceOfNextToken
     case .tokensInvalid: nil

@@ -43,7 +43,7 @@ extension Refresh {
   /// The first that fits.
   func remedy(after failure: UpstreamFailure, _ facts: RemedyFacts) -> Remedy {
     switch facts.source {
-    case .userPool: return ofProvider(failure, facts)
+    case .provider: return ofProvider(failure, facts)
     // Only a backend can give another token.
     case .backend:
       return withoutLogins(failure, facts) ?? withoutLink(failure, facts)
@@ -134,7 +134,7 @@ extension Refresh {
       // A pool, or an emulator, that is older than the operation.
       return failure.namesUnknownOperation ? with(.olderRenewal) : .none
     }
-    if case .userPool(let session) = method,
+    if case .provider(let session) = method,
       let next = underOtherKey(of: session, facts.plan, after: failure)
     {
       return Remedy(next: next)
@@ -159,9 +159,9 @@ extension Refresh {
 
   /// Cognito does not take the ID token: the next one comes from a renewal.
   private var withoutIDToken: Remedy {
-    guard case .userPool(let session) = method else { return with(.newToken) }
+    guard case .provider(let session) = method else { return with(.newToken) }
     return with(.newToken, dropping: .idToken) {
-      $0.method = .userPool(session.keeping(id: false, access: true))
+      $0.method = .provider(session.keeping(id: false, access: true))
       $0.hasNewToken = false
     }
   }

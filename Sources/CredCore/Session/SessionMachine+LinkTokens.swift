@@ -12,14 +12,14 @@ extension SessionMachine {
 
   /// The sign-in whose tokens programs may have: the session's own, or the linked one. Nil while nobody
   /// is signed in, and until the backend has accepted a new link.
-  public var vendedSession: PoolSession? {
+  public var vendedSession: ProviderSession? {
     guard case .signedIn(let method) = held.state else { return nil }
-    if case .userPool(let session) = method { return session }
+    if case .provider(let session) = method { return session }
     return signIn?.isAccepted ?? true ? held.link : nil
   }
 
   /// Whether a waiter asks for a token of the linked sign-in.
-  func wantsLinkToken(_ waiter: Waiter) -> Bool { plan.link != nil && waiter.want.isOfPool }
+  func wantsLinkToken(_ waiter: Waiter) -> Bool { plan.link != nil && waiter.want.isOfProvider }
 
   /// Whether a renewal of the linked sign-in, and nothing else, answers a waiter.
   private func isServedByLink(_ waiter: Waiter) -> Bool {
@@ -58,7 +58,7 @@ extension SessionMachine {
   /// Whether nothing but a sign-in at the provider helps a waiter, whatever comes of the refresh that is
   /// under way.
   func lacksLink(_ waiter: Waiter) -> Bool {
-    wantsLinkToken(waiter) && isBackendsUser && !canRenewLink(waiter) && signIn?.kind != .userPool
+    wantsLinkToken(waiter) && isBackendsUser && !canRenewLink(waiter) && signIn?.kind != .provider
   }
 
   /// Ends a refresh that was for the linked sign-in alone.
@@ -100,5 +100,5 @@ extension SessionMachine {
 
 extension Refresh {
   /// Whether it renews the linked sign-in, and asks the backend for nothing.
-  var isForLink: Bool { goal.isOfPool }
+  var isForLink: Bool { goal.isOfProvider }
 }

@@ -5,7 +5,7 @@
 /// callback goes without, for the identity is the user's already.
 extension SessionMachine {
   /// The sign-in that is linked; nil where there is none.
-  public var link: PoolSession? { held.link }
+  public var link: ProviderSession? { held.link }
 
   /// Why nobody can be linked now; nil if a sign-in can.
   public var refusalOfLinking: ProtocolError? {
@@ -24,10 +24,10 @@ extension SessionMachine {
   ///
   /// - Returns: why it cannot; nil if it has.
   mutating func useLink(
-    _ signIn: PoolSignIn, _ context: inout EventContext
+    _ signIn: AcceptedSignIn, _ context: inout EventContext
   ) -> ProtocolError? {
     if let refusal = refusalOfLinking { return refusal }
-    guard let session = PoolSession(signIn, keepsAccessToken: plan.keepsAccessToken) else {
+    guard let session = ProviderSession(signIn, keepsAccessToken: plan.keepsAccessToken) else {
       return .noRefreshToken
     }
     change(&context) { $0.link(session) }
@@ -38,7 +38,7 @@ extension SessionMachine {
   // MARK: Callbacks
 
   /// The linked sign-in, if a callback needs a new ID token of it first.
-  func linkToRenew(_ refresh: Refresh, _ now: Instant) -> PoolSession? {
+  func linkToRenew(_ refresh: Refresh, _ now: Instant) -> ProviderSession? {
     guard !refresh.hasTriedLink, let link = held.link, !link.refreshToken.isEmpty,
       !(link.idToken?.isUsable(now) ?? false)
     else { return nil }
@@ -78,7 +78,7 @@ extension SessionMachine {
   /// Takes what a renewal of the linked sign-in has brought, also where no refresh waits for it any more.
   mutating func takeLinkRenewal(_ outcome: UpstreamOutcome, _ context: inout EventContext) {
     switch outcome {
-    case .poolTokens(let tokens, let serverTime):
+    case .providerTokens(let tokens, let serverTime):
       guard let link = held.link, link.isUser(of: tokens) else {
         return endLink(UpstreamFailure.tokensOfAnotherUser.message, &context)
       }
@@ -101,12 +101,12 @@ extension SessionMachine {
   // MARK: A provider that is slow
 
   /// Whether a renewal is that of a linked sign-in, which nothing but its own tokens waits for.
-  func isOfLink(_ renewal: PoolRenewal) -> Bool {
+  func isOfLink(_ renewal: ProviderRenewal) -> Bool {
     [held, formerHeld].contains { $0?.link?.refreshToken == renewal.token }
   }
 
   /// The renewal of the linked sign-in that is under way, if any.
-  var linkRenewal: PoolRenewal? { awaitedRenewal.flatMap { isOfLink($0) ? $0 : nil } }
+  var linkRenewal: ProviderRenewal? { awaitedRenewal.flatMap { isOfLink($0) ? $0 : nil } }
 
   /// Until when a refresh waits for the renewal of the linked sign-in; nil if none does.
   var linkGraceEnd: Instant? {
@@ -152,7 +152,7 @@ extension SessionMachine {
   }
 
   /// The former refresh token may be dead, so a refused login goes back to this one.
-  mutating func replaceLink(_ next: PoolSession) {
+  mutating func replaceLink(_ next: ProviderSession) {
     if let before = signIn?.before.link, before.refreshToken == held.link?.refreshToken {
       signIn?.before.link = next
     }

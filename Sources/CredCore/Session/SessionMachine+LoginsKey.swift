@@ -16,13 +16,15 @@ extension SessionMachine {
     refresh.triedKey = nil
     refresh.keyFailure = nil
     if let link = held.link { return replaceLink(link.using(form)) }
-    guard case .userPool(let session) = refresh.method else { return }
+    guard case .provider(let session) = refresh.method else { return }
     let kept = session.using(form)
-    if let before = signIn?.before.state.poolSession, before.refreshToken == session.refreshToken {
-      signIn?.before.state = .signedIn(.userPool(kept))
+    if let before = signIn?.before.state.providerSession,
+      before.refreshToken == session.refreshToken
+    {
+      signIn?.before.state = .signedIn(.provider(kept))
     }
-    refresh.method = .userPool(kept)
-    setState(.signedIn(.userPool(kept)), &context)
+    refresh.method = .provider(kept)
+    setState(.signedIn(.provider(kept)), &context)
   }
 
   /// Ends a refresh to which Cognito gave another identity than the known one, under a key that was tried;
@@ -55,9 +57,9 @@ extension SessionMachine {
   }
 }
 
-extension PoolSession {
+extension ProviderSession {
   /// This sign-in, with the key that worked for the former one, of whichever user.
-  func usingKey(of before: PoolSession?) -> PoolSession {
+  func usingKey(of before: ProviderSession?) -> ProviderSession {
     guard let before, before.usesUpdatedKey, before.issuer == issuer else { return self }
     return using(.updated)
   }
@@ -65,7 +67,7 @@ extension PoolSession {
 
 extension Refresh {
   /// The key of a sign-in in the logins map.
-  func loginsKey(of session: PoolSession, _ plan: SessionPlan) -> String {
+  func loginsKey(of session: ProviderSession, _ plan: SessionPlan) -> String {
     if let name = plan.providerName { return name }
     guard let issuers = session.issuer.poolIssuers,
       let form = triedKey ?? (session.usesUpdatedKey ? .updated : nil)
@@ -75,7 +77,7 @@ extension Refresh {
 
   /// Prepares a call under the pool's other key; nil where there is none to try.
   func underOtherKey(
-    of session: PoolSession, _ plan: SessionPlan, after failure: UpstreamFailure
+    of session: ProviderSession, _ plan: SessionPlan, after failure: UpstreamFailure
   ) -> Refresh? {
     guard failure.isOfLoginsKey, plan.providerName == nil, let issuers = session.issuer.poolIssuers,
       let issuer = session.idToken?.issuer, let form = issuers.form(of: issuer),
@@ -96,7 +98,7 @@ extension Refresh {
   }
 }
 
-extension HeldPoolToken {
+extension HeldProviderToken {
   /// `iss`; nil for a token that is no JWT.
   fileprivate var issuer: String? { JWT.claims(of: token)?["iss"]?.text }
 }

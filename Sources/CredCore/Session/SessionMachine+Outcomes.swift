@@ -23,8 +23,8 @@ extension SessionMachine {
       outcomeReceived(call, .failed(.credentialsExpired), &context)
     case .signedIn(let session):
       passwordAccepted(session, refresh, &context)
-    case .poolTokens(let tokens, let serverTime):
-      poolTokensReceived(tokens, serverTime, refresh, &context)
+    case .providerTokens(let tokens, let serverTime):
+      providerTokensReceived(tokens, serverTime, refresh, &context)
     case .refreshTokenReplaced(let token, let failure):
       refreshTokenReplaced(token, failure, refresh, &context)
     case .fileToken(let token):
@@ -84,7 +84,7 @@ extension SessionMachine {
     acceptSignIn(&context)
     held.credentials = HeldCredentials(
       credentials, lifetime: lifetime, received: context.now, jitter: context.jitter,
-      isAnew: refresh.isForced || !(isBackendAsked || isPoolAsked))
+      isAnew: refresh.isForced || !(isBackendAsked || isProviderAsked))
     refreshCount += 1
     context.actions.append(.credentialsChanged)
     context.actions.append(.announce(.refreshed(expiration: credentials.expiration)))
@@ -117,7 +117,7 @@ extension SessionMachine {
     if case .backend = tokenSource { true } else { false }
   }
 
-  private var isPoolAsked: Bool { if case .userPool = tokenSource { true } else { false } }
+  private var isProviderAsked: Bool { if case .provider = tokenSource { true } else { false } }
 
   /// Prepares another call after a failure that one can mend; nil where none is left.
   private mutating func remedy(

@@ -17,14 +17,14 @@ extension ProviderConversation.Present {
       if machine.state == .guest { linksTo = identity }
     case .host: break
     case .password: if machine.plan.link == nil { user = User(shown: "a user by password") }
-    case .userPool(let session): user = User(session)
+    case .provider(let session): user = User(session)
     case .developerToken, .logins, .tokenFile: user = User(shown: "a user by token")
     }
   }
 }
 
 extension ProviderConversation.Present.User {
-  fileprivate init(_ session: PoolSession) {
+  fileprivate init(_ session: ProviderSession) {
     self.init(
       issuer: session.issuer.issuer, subject: session.subject, shown: session.username)
   }

@@ -91,7 +91,7 @@ extension SessionMachine {
   func isServedByRefresh(_ waiter: Waiter) -> Bool {
     switch (waiter.want, tokenSource) {
     case (.credentials, _), (.token, .backend): true
-    case (_, .userPool): waiter.want.isOfPool
+    case (_, .provider): waiter.want.isOfProvider
     case (_, .backend): canRenewLink(waiter)
     default: false
     }
@@ -103,12 +103,12 @@ extension SessionMachine {
       switch waiter.want {
       case .credentials: held.credentials?.received
       case .token: held.token?.received
-      case .idToken, .accessToken: poolToken(for: waiter.want)?.received
+      case .idToken, .accessToken: providerToken(for: waiter.want)?.received
       case .accountToken: Instant?.none
       }
     guard waiter.isDemanding, let received else { return waiter.arrived }
     let interval =
-      waiter.want.isOfPool ? Limits.User.poolDemandInterval : Limits.User.demandInterval
+      waiter.want.isOfProvider ? Limits.User.providerDemandInterval : Limits.User.demandInterval
     return max(waiter.arrived, received + interval)
   }
 
@@ -120,7 +120,7 @@ extension SessionMachine {
     // A token of the user pool that is held is not what its waiter asks for.
     refresh.isForced = waiters.contains {
       guard !wantsLinkToken($0) else { return false }
-      return $0.mustRefresh || $0.want.isOfPool && earliestStart(for: $0) <= context.now
+      return $0.mustRefresh || $0.want.isOfProvider && earliestStart(for: $0) <= context.now
     }
     startNextCall(refresh, &context)
   }
@@ -160,9 +160,9 @@ extension SessionMachine {
     refresh.renewsLink = false
     refresh.bringsLink = held.bringsLink(call)
     refresh.bringsLogins = held.bringsLogins(call, plan)
-    if case .renewPoolTokens(let session, _) = call {
+    if case .renewProviderTokens(let session, _) = call {
       refresh.renewsLink = session.issuer == plan.link
-      renewal = PoolRenewal(call: id, token: session.refreshToken, started: context.now)
+      renewal = ProviderRenewal(call: id, token: session.refreshToken, started: context.now)
     }
     work = .refreshing(refresh)
     context.actions.append(.call(id, call))

@@ -16,11 +16,12 @@ extension SessionMachine {
         .signIn(username: name, password: password),
         for: Refresh(goal: .credentials, method: nil), &context)
     case .host: change(&context) { $0.signInByHost() }
-    case .poolTokens(let poolSignIn):
-      let isLinked = plan.link == poolSignIn.issuer
-      let error = isLinked ? useLink(poolSignIn, &context) : usePoolTokens(poolSignIn, &context)
+    case .providerTokens(let acceptedSignIn):
+      let isLinked = plan.link == acceptedSignIn.issuer
+      let error =
+        isLinked ? useLink(acceptedSignIn, &context) : useProviderTokens(acceptedSignIn, &context)
       if let error {
-        if let refused = PoolSession(poolSignIn, keepsAccessToken: false) {
+        if let refused = ProviderSession(acceptedSignIn, keepsAccessToken: false) {
           abandon([refused], &context)
         }
         return cancelSignIn(error, &context)
@@ -74,7 +75,7 @@ extension SessionMachine {
   }
 
   mutating func acceptSignIn(_ context: inout EventContext) {
-    let former = formerHeld?.poolSessions ?? []
+    let former = formerHeld?.providerSessions ?? []
     signIn?.state = .accepted
     abandon(former, &context)
     announceChanges(&context)
@@ -114,14 +115,14 @@ extension SessionMachine {
 
   /// Whether the call that has failed is the one that decides the sign-in.
   private func isUndecided(_ refresh: Refresh) -> Bool {
-    awaitsPassword || signIn?.kind == .userPool || isLinkingLogins && refresh.bringsLogins
+    awaitsPassword || signIn?.kind == .provider || isLinkingLogins && refresh.bringsLogins
       || refresh.method.map(isProvenByCognito) ?? false
   }
 
   /// Whether only Cognito can say that a sign-in is good: the client brought its tokens.
   private func isProvenByCognito(_ method: SignInMethod) -> Bool {
     switch method {
-    case .developerToken, .logins, .userPool: signIn?.kind == .tokens
+    case .developerToken, .logins, .provider: signIn?.kind == .tokens
     case .host, .password, .tokenFile: false
     }
   }
@@ -153,7 +154,7 @@ extension SessionMachine {
   private mutating func rollBack(
     _ refused: SignInUnderWay, abandons: Bool = true, _ context: inout EventContext
   ) {
-    let brought = held.poolSessions
+    let brought = held.providerSessions
     held = refused.before
     if abandons { abandon(brought, &context) }
     work = .idle

@@ -33,7 +33,7 @@ extension SessionMachine {
     }
     waiters = []
     cancelSignIn(ProtocolError(.accessDenied, Self.uidPassedOn), &context)
-    let tokens = held.poolSessions
+    let tokens = held.providerSessions
     signOut(&context)
     abandon(tokens, &context)
     held.state = .signedOut(byUser: false)
@@ -66,7 +66,7 @@ extension SessionMachine {
       // In a profile that signs in unattended, a session is a guest's only after a logout.
       setState(.signedOut(byUser: plan.worksUnattended), &context)
     case .signedIn(.host), .signedIn(.tokenFile), .signedIn(.password),
-      .signedIn(.userPool), .signedOut:
+      .signedIn(.provider), .signedOut:
       // These sign in again without what was dropped.
       break
     }
@@ -142,7 +142,7 @@ extension SessionMachine {
   private mutating func dropAccessTokens() {
     held.dropAccessTokens()
     signIn?.before.dropAccessTokens()
-    guard case .refreshing(var refresh) = work, case .userPool = refresh.method,
+    guard case .refreshing(var refresh) = work, case .provider = refresh.method,
       case .signedIn(let method) = held.state
     else { return }
     refresh.method = method
@@ -152,10 +152,10 @@ extension SessionMachine {
   /// What a provider gave goes to no other, and to no other place.
   private mutating func leaveLink(isElsewhere: Bool, _ context: inout EventContext) {
     let issuer = isElsewhere ? nil : plan.link
-    let isLeft = { (link: PoolSession?) in link.map { $0.issuer != issuer } ?? false }
+    let isLeft = { (link: ProviderSession?) in link.map { $0.issuer != issuer } ?? false }
     guard isLeft(held.link) || isLeft(signIn?.before.link) else { return }
     // The tokens of a link that is being made are revoked with it.
-    if case .userPool = signIn?.kind { cancelSignIn(Self.configurationChanged, &context) }
+    if case .provider = signIn?.kind { cancelSignIn(Self.configurationChanged, &context) }
     let links = [held.link, signIn?.before.link].filter(isLeft).compactMap(\.self)
     // Also one that waits for a renewal that another refresh asked for.
     if linkGraceEnd != nil { stopRefresh() }
@@ -179,7 +179,7 @@ extension SessionMachine {
   /// IdentityId. The outcome of a call to the former backend is dropped.
   private mutating func leaveBackend(_ context: inout EventContext) {
     switch signIn?.kind {
-    case .password, .userPool: cancelSignIn(Self.configurationChanged, &context)
+    case .password, .provider: cancelSignIn(Self.configurationChanged, &context)
     // The logins were meant for the former backend.
     case .tokens where isLinkingLogins && held.state.method == .host:
       cancelSignIn(Self.configurationChanged, &context)
@@ -187,7 +187,7 @@ extension SessionMachine {
     }
     if case .refreshing = work { stopRefresh() }
     unauthorizedPages = nil
-    let tokens = poolSessions
+    let tokens = providerSessions
     signIn?.before.leaveBackend()
     held.leaveBackend()
     // Nobody has agreed to be linked to a user of the new one.
@@ -204,7 +204,7 @@ extension SessionMachine {
   private mutating func beginAnew(_ context: inout EventContext) {
     cancelSignIn(Self.configurationChanged, &context)
     let byUser = held.state == .signedOut(byUser: true)
-    let tokens = held.poolSessions
+    let tokens = held.providerSessions
     forgetUser(&context)
     abandon(tokens, &context)
     // The change is no logout; an earlier logout still holds.

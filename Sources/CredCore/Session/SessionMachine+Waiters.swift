@@ -40,7 +40,7 @@ extension SessionMachine {
         if let error = waiter.demandsTooMuch(of: offer, now) { return .refuse(waiter.id, error) }
       }
     case .idToken, .accessToken, .accountToken:
-      if let token = poolToken(for: waiter.want) {
+      if let token = providerToken(for: waiter.want) {
         let offer = Waiter.Offer(token)
         if waiter.accepts(offer, now) { return given(token, to: waiter) }
         if let error = waiter.demandsTooMuch(of: offer, now) { return .refuse(waiter.id, error) }
@@ -50,12 +50,12 @@ extension SessionMachine {
   }
 
   /// The held token of a user pool or provider that a waiter asks for.
-  func poolToken(for want: Waiter.Want) -> HeldPoolToken? {
+  func providerToken(for want: Waiter.Want) -> HeldProviderToken? {
     guard let session = vendedSession else { return nil }
     return want == .idToken ? session.idToken : session.accessToken
   }
 
-  private func given(_ token: HeldPoolToken, to waiter: Waiter) -> Action {
+  private func given(_ token: HeldProviderToken, to waiter: Waiter) -> Action {
     guard waiter.want == .accountToken else { return .giveToken(waiter.id) }
     return .lendToken(waiter.id, token.token, isNew: waiter.mustRefresh)
   }

@@ -33,7 +33,7 @@ public struct SessionMachine: Sendable {
   @Boxed var signIn: SignInUnderWay? = nil
   var work = Work.idle
   /// The renewal at a user pool that is under way, if any; it may be of a session that is gone.
-  @Boxed var renewal: PoolRenewal? = nil
+  @Boxed var renewal: ProviderRenewal? = nil
   /// Nil unless the last renewal of the linked sign-in failed.
   @Boxed var linkTrouble: LinkTrouble? = nil
   /// Nil unless a backend answers with 401 in a web page.
@@ -123,7 +123,7 @@ public struct SessionMachine: Sendable {
     if let warning = expiryWarning { wake = min(wake, warning) }
     if let timeout = signIn?.nextTimeout { wake = min(wake, timeout) }
     if let tokenEnd { wake = min(wake, tokenEnd) }
-    if work == .idle, let end = held.poolTokenEnd { wake = min(wake, end) }
+    if work == .idle, let end = held.providerTokenEnd { wake = min(wake, end) }
     if let linkGraceEnd { wake = min(wake, linkGraceEnd) }
     return wake
   }
@@ -138,7 +138,7 @@ public struct SessionMachine: Sendable {
     }
     held.removeExpiredLogins(at: context.now)
     // A call under way has them.
-    if work == .idle { held.dropEndedPoolTokens(context.now) }
+    if work == .idle { held.dropEndedProviderTokens(context.now) }
     guard let tokenEnd, tokenEnd <= context.now else { return }
     held.token = nil
     // A backend that trusts the host gives the next token.

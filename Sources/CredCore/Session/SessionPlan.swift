@@ -10,10 +10,12 @@ public struct SessionPlan: Sendable, Equatable {
     /// The backend requires a password.
     case password
     /// The backend is a user pool: users prove there who they are, and its tokens go to Cognito.
-    indirect case userPool(PoolIssuer)
+    indirect case provider(ProviderIssuer)
 
     /// Of the user pool; nil for another backend.
-    public var issuer: PoolIssuer? { if case .userPool(let issuer) = self { issuer } else { nil } }
+    public var issuer: ProviderIssuer? {
+      if case .provider(let issuer) = self { issuer } else { nil }
+    }
   }
 
   public var backend: BackendTrust
@@ -21,7 +23,7 @@ public struct SessionPlan: Sendable, Equatable {
   /// The key of a developer token in `Logins`; it depends on the partition.
   public var developerLoginKey: String
   /// Whose sign-ins are linked to the user of the backend; nil without such a provider.
-  @Boxed public internal(set) var link: PoolIssuer? = nil
+  @Boxed public internal(set) var link: ProviderIssuer? = nil
   // Small ones last: a session's other small values fill the rest of their word.
   public var flow: ProfileSettings.Flow
   /// Unauthenticated identities are allowed.

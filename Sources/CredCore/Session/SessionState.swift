@@ -37,7 +37,7 @@ extension SignInState {
   /// vouches.
   public var isPersonal: Bool {
     switch method {
-    case .password, .developerToken, .logins, .userPool: true
+    case .password, .developerToken, .logins, .provider: true
     case .host, .tokenFile, nil: false
     }
   }
@@ -65,7 +65,7 @@ public enum SignInMethod: Sendable, Equatable {
   /// A file holds a login. Another program keeps it fresh.
   case tokenFile
   /// A user pool accepted the user.
-  case userPool(PoolSession)
+  case provider(ProviderSession)
 
   /// The method after a refusal, without the backend's session token: the backend does not accept
   /// it any more.
@@ -75,7 +75,7 @@ public enum SignInMethod: Sendable, Equatable {
       .password(
         BackendSession(
           token: Secret([]), developerUserIdentifier: session.developerUserIdentifier))
-    case .userPool(let session): .userPool(session.withoutTokens)
+    case .provider(let session): .provider(session.withoutTokens)
     case .host, .developerToken, .logins, .tokenFile: self
     }
   }

@@ -3,7 +3,7 @@ extension SignInInput {
   enum Kind: Sendable, Equatable {
     case host
     case password(username: String)
-    case userPool
+    case provider
     /// A developer token or logins.
     case tokens
   }
@@ -13,7 +13,7 @@ extension SignInInput {
     case .host: .host
     case .username(let name), .password(let name, _): .password(username: name)
     case .developerToken, .logins: .tokens
-    case .poolTokens, .browser, .device: .userPool
+    case .providerTokens, .browser, .device: .provider
     }
   }
 }

@@ -61,7 +61,7 @@ extension Held {
     case .host: return SignedIn(by: .host, username: hostName, subject: link?.subject)
     case .password:
       return SignedIn(by: .password, username: username, subject: link?.subject)
-    case .userPool(let session):
+    case .provider(let session):
       return SignedIn(
         by: session.issuer.traits.means, username: session.username,
         subject: session.subject, until: until)
@@ -76,7 +76,7 @@ extension Held {
   private func signInEnd(_ plan: SessionPlan) -> Instant? {
     switch state {
     case .signedIn(.developerToken): return plan.backend == .host ? nil : token?.expires
-    case .signedIn(.userPool(let session)):
+    case .signedIn(.provider(let session)):
       return session.refreshToken.isEmpty ? session.idToken?.expires : nil
     case .signedIn(.logins):
       // The session goes on with the last of them.

@@ -28,7 +28,7 @@ struct UnauthorizedPages: Sendable, Equatable {
       if case .backend = failure.upstream, !failure.isWithheld { self[keyPath: path] = nil }
     case .signedIn: self = UnauthorizedPages()
     case .token: session = nil
-    case .poolTokens, .refreshTokenReplaced, .fileToken, .identity, .credentials: break
+    case .providerTokens, .refreshTokenReplaced, .fileToken, .identity, .credentials: break
     }
     return outcome
   }

@@ -29,7 +29,7 @@ public enum UpstreamCall: Sendable, Equatable {
   /// Reads the profile's `web_identity_token_file`.
   case readTokenFile
   /// Asks a user pool for new tokens. A pool that rotates refresh tokens accepts each of them once.
-  case renewPoolTokens(PoolSession, way: PoolRenewalWay)
+  case renewProviderTokens(ProviderSession, way: PoolRenewalWay)
   /// Asks the backend for an IdentityId and a developer token.
   ///
   /// `isForced`: the backend must make a new token, even if it keeps one.
@@ -49,7 +49,7 @@ public enum UpstreamCall: Sendable, Equatable {
 
 extension UpstreamCall {
   var isPasswordCheck: Bool { if case .signIn = self { true } else { false } }
-  var isRenewal: Bool { if case .renewPoolTokens = self { true } else { false } }
+  var isRenewal: Bool { if case .renewProviderTokens = self { true } else { false } }
 }
 
 /// How a call ended.
@@ -57,7 +57,7 @@ public enum UpstreamOutcome: Sendable, Equatable {
   /// The backend accepted the password.
   case signedIn(BackendSession)
   /// A user pool's new tokens, and its time when it gave them.
-  case poolTokens(PoolTokens, serverTime: WallTime?)
+  case providerTokens(ProviderTokens, serverTime: WallTime?)
   /// A provider's new refresh token, which came without tokens of use.
   case refreshTokenReplaced(Secret, UpstreamFailure)
   /// The content of the token file.

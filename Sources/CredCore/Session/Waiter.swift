@@ -12,7 +12,7 @@ public struct Waiter: Sendable, Equatable {
     case accountToken
 
     /// Whether a user pool gives it.
-    var isOfPool: Bool {
+    var isOfProvider: Bool {
       switch self {
       case .credentials, .token: false
       case .idToken, .accessToken, .accountToken: true
@@ -87,7 +87,7 @@ extension Waiter {
       shown = "the backend's tokens"
     }
 
-    init(_ token: HeldPoolToken) {
+    init(_ token: HeldProviderToken) {
       received = token.received
       lifetime = token.lifetime
       usableUntil = token.usableUntil

@@ -20,7 +20,7 @@ public struct KnownIdentity: Sendable, Equatable {
     switch snapshot.held.state {
     case .signedIn(.developerToken), .tokensInvalid(.developerToken): return nil
     // Another user of the pool may sign in after a boot. Cognito finds the identity again.
-    case .signedIn(.userPool), .tokensInvalid(.userPool): return nil
+    case .signedIn(.provider), .tokensInvalid(.provider): return nil
     // Beside a backend, logins stand alone. It would link their identity to its own user.
     case .signedIn(.logins) where profile.plan.backend != .none,
       .tokensInvalid(.logins) where profile.plan.backend != .none:

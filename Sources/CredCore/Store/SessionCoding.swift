@@ -94,7 +94,7 @@ extension SessionSnapshot {
         // One of each login and one of a developer token.
         guard ends.count <= Limits.Upstream.logins + 1 else { throw .tooLong("expirations") }
       case Tag.token: held.token = try HeldToken(reading: field.fields)
-      case Tag.link: held.link = try PoolSession(reading: field.fields)
+      case Tag.link: held.link = try ProviderSession(reading: field.fields)
       case Tag.credentials: held.credentials = try HeldCredentials(reading: field.fields)
       case Tag.username: held.username = try field.text("user name")
       case Tag.customRoleARN: held.customRoleARN = try field.text("custom role")
@@ -209,7 +209,7 @@ extension SignInState {
     static let method: UInt8 = 2
     static let session: UInt8 = 3
     static let developerUserIdentifier: UInt8 = 4
-    static let poolSession: UInt8 = 5
+    static let providerSession: UInt8 = 5
   }
 
   func write(to writer: inout SnapshotWriter) {
@@ -236,9 +236,9 @@ extension SignInState {
     case .developerToken: writer.field(Tag.method, 2 as UInt8)
     case .logins: writer.field(Tag.method, 3 as UInt8)
     case .tokenFile: writer.field(Tag.method, 4 as UInt8)
-    case .userPool(let session):
+    case .provider(let session):
       writer.field(Tag.method, 5 as UInt8)
-      writer.group(Tag.poolSession) { session.write(to: &$0) }
+      writer.group(Tag.providerSession) { session.write(to: &$0) }
     }
   }
 
@@ -247,14 +247,14 @@ extension SignInState {
     var (kind, method): (UInt8?, UInt8?)
     var session: Secret?
     var identifier: String?
-    var pool: PoolSession?
+    var pool: ProviderSession?
     while let field = try fields.next() {
       switch field.tag {
       case Tag.kind: kind = try field.byte("state")
       case Tag.method: method = try field.byte("method")
       case Tag.session: session = try field.secret("backend session")
       case Tag.developerUserIdentifier: identifier = try field.text("developer user identifier")
-      case Tag.poolSession: pool = try PoolSession(reading: field.fields)
+      case Tag.providerSession: pool = try ProviderSession(reading: field.fields)
       default: break
       }
     }
@@ -269,7 +269,7 @@ extension SignInState {
   }
 
   private static func method(
-    _ kind: UInt8?, _ session: Secret?, _ identifier: String?, _ pool: PoolSession?
+    _ kind: UInt8?, _ session: Secret?, _ identifier: String?, _ pool: ProviderSession?
   ) throws(SnapshotError) -> SignInMethod {
     switch kind {
     case 0: return .host
@@ -281,7 +281,7 @@ extension SignInState {
     case 4: return .tokenFile
     case 5:
       guard let pool else { throw .missing("user pool's session") }
-      return .userPool(pool)
+      return .provider(pool)
     default: throw .invalid("method")
     }
   }

@@ -37,8 +37,8 @@ public struct SessionRecord: Sendable, Equatable {
 
   /// Whether tokens of the session come from this profile's backend: from the same place, for which the
   /// same authorities vouch. Records of earlier versions do not say it.
-  public func has(_ tokens: PoolSession, from profile: Profile) -> Bool {
-    let place = tokens === snapshot.poolSession ? backendFingerprint : linkFingerprint
+  public func has(_ tokens: ProviderSession, from profile: Profile) -> Bool {
+    let place = tokens === snapshot.providerSession ? backendFingerprint : linkFingerprint
     return place.map { $0 == profile.backendFingerprint } ?? true
   }
 
@@ -116,7 +116,7 @@ public struct SessionRecord: Sendable, Equatable {
     try snapshot.check(for: profile)
     var kept =
       profile.credentialsFingerprint == credentialsFingerprint ? snapshot : snapshot.signInAlone
-    let issuer = kept.held.state.poolSession?.issuer
+    let issuer = kept.held.state.providerSession?.issuer
     if backendFingerprint.map({ $0 != profile.backendFingerprint }) ?? false
       || issuer != nil && issuer != profile.plan.backend.issuer
     {
@@ -196,7 +196,7 @@ extension Fingerprint {
   /// place. The values of the settings are stored in no other form.
   ///
   /// - Parameter issuer: of a provider.
-  init(placeOf backend: BackendSettings?, _ issuer: PoolIssuer?) {
+  init(placeOf backend: BackendSettings?, _ issuer: ProviderIssuer?) {
     self.init()
     add(backend?.type.rawValue)
     for text in backend?.kind.place(of: issuer) ?? [] { add(text) }
@@ -212,7 +212,7 @@ extension SessionPlan.BackendTrust {
     case .none: "none"
     case .host: "host"
     case .password: "password"
-    case .userPool: "user-pool"
+    case .provider: "user-pool"
     }
   }
 }

@@ -16,13 +16,13 @@ public struct SessionSnapshot: Sendable, Equatable {
   public var identityID: IdentityID? { held.identityID }
 
   /// The user pool of the sign-in; nil for another one.
-  public var poolIssuer: PoolIssuer? { held.state.poolSession?.issuer }
+  public var providerIssuer: ProviderIssuer? { held.state.providerSession?.issuer }
 
   /// The sign-in at a user pool; nil for another one.
-  public var poolSession: PoolSession? { held.state.poolSession }
+  public var providerSession: ProviderSession? { held.state.providerSession }
 
   /// The sign-ins at user pools and providers whose tokens it has: its own, and the one that is linked.
-  public var poolSessions: [PoolSession] { held.poolSessions }
+  public var providerSessions: [ProviderSession] { held.providerSessions }
 
   /// When the session was last used, as far as it was recorded.
   public var lastUse: Instant { lastAsked }
@@ -49,7 +49,7 @@ public struct SessionSnapshot: Sendable, Equatable {
 
   /// Whether it can be of this boot: none of its instants is in the future.
   func isOfThisBoot(_ now: Instant) -> Bool {
-    let pool = held.state.poolSession
+    let pool = held.state.providerSession
     return [
       lastAsked, held.credentials?.received, held.token?.received, lastFailure?.at,
       pool?.idToken?.received, pool?.accessToken?.received, pool?.provedAt,
@@ -94,7 +94,7 @@ extension Profile {
     case .developerToken: plan.backend.issuer == nil
     case .logins: true
     case .tokenFile: plan.tokenFileProvider != nil
-    case .userPool: plan.backend.issuer != nil
+    case .provider: plan.backend.issuer != nil
     }
   }
 }
@@ -106,7 +106,7 @@ extension SignInMethod {
     switch self {
     case .host, .developerToken, .tokenFile: return true
     case .logins: return !held.logins.isEmpty
-    case .userPool(let session):
+    case .provider(let session):
       return !session.refreshToken.isEmpty || !session.issuer.traits.alwaysGivesRefreshToken
     case .password(let session): return profile.backend?.kind.isUsable(session.token) ?? false
     }

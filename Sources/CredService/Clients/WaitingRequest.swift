@@ -52,11 +52,11 @@ final class WaitingRequest {
 /// The user of a user pool whose sign-in a request about the account relies on. What it asks is not
 /// done with another user's account, nor by another sign-in.
 struct AccountOwner: Equatable {
-  private let issuer: PoolIssuer
+  private let issuer: ProviderIssuer
   private let username: [UInt8]
   private let signedInAt: WallTime?
 
-  init(_ session: PoolSession) {
+  init(_ session: ProviderSession) {
     issuer = session.issuer
     username = Array(session.username.utf8)
     signedInAt = session.signedInAt

@@ -49,7 +49,7 @@ package struct AccountCall: Sendable {
 
   /// Whose account it is.
   package struct SignedIn: Sendable {
-    let session: PoolSession
+    let session: ProviderSession
     let accessToken: Secret
     /// Whether the session had the token before: it may have been revoked.
     let isHeld: Bool

@@ -85,7 +85,7 @@ final class Figures {
   /// For `status`: a call of a session begins.
   func began(_ call: UpstreamCall) {
     switch call {
-    case .tokenCallback, .renewPoolTokens: backendCalls += 1
+    case .tokenCallback, .renewProviderTokens: backendCalls += 1
     case .getCredentials, .assumeRole: exchanges += 1
     case .signIn, .readTokenFile, .getID, .getOpenIDToken: break
     }
@@ -164,7 +164,7 @@ extension UpstreamCall {
     case .signIn: (backend, "login")
     case .tokenCallback: (backend, "token")
     case .readTokenFile: nil
-    case .renewPoolTokens(let session, _):
+    case .renewProviderTokens(let session, _):
       (profile.giving(session).backend?.name ?? backend, "renew")
     case .getID: (Upstream.cognitoIdentity.label, "GetId")
     case .getOpenIDToken: (Upstream.cognitoIdentity.label, "GetOpenIdToken")

@@ -89,7 +89,7 @@ extension Journal {
     _ input: AccountInput, _ error: ProtocolError, _ session: Session, _ requester: Requester
   ) {
     guard error.code.refusesSignIn else { return }
-    let username = input.username ?? session.machine.state.poolSession?.username ?? ""
+    let username = input.username ?? session.machine.state.providerSession?.username ?? ""
     var metadata = accountMetadata(input.action, username, session, requester)
     metadata["code"] = "\(error.code.rawValue)"
     if let reason = error.reason { metadata["reason"] = "\(reason)" }
@@ -159,7 +159,7 @@ extension LoginRequest {
   fileprivate func means(in profile: Profile) -> String {
     switch signIn {
     case .host: "host"
-    case .poolTokens(let signIn): signIn.issuer.traits.means.rawValue
+    case .providerTokens(let signIn): signIn.issuer.traits.means.rawValue
     case .browser: "browser"
     case .device: "device"
     case .username, .password: profile.poolProfile == nil ? "password" : "userPool"
@@ -172,7 +172,7 @@ extension LoginRequest {
   fileprivate var metadata: Logger.Metadata {
     switch signIn {
     case .host, .browser, .device: [:]
-    case .poolTokens(let signIn): ["username": "\(signIn.username)"]
+    case .providerTokens(let signIn): ["username": "\(signIn.username)"]
     case .username(let username), .password(let username, _): ["username": "\(username)"]
     case .developerToken(let identity, _): ["claimed": "\(identity)"]
     case .logins(let map, _, _):

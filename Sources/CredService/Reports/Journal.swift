@@ -206,7 +206,7 @@ extension SignInState {
       case .password: "password"
       case .developerToken: "token"
       case .logins, .tokenFile: "logins"
-      case .userPool(let session): session.issuer.traits.means.rawValue
+      case .provider(let session): session.issuer.traits.means.rawValue
       }
     }
   }

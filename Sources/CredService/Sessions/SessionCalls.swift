@@ -34,7 +34,7 @@ final class SessionCalls {
     if isInPerson { limits.callSpent(by: session.key.uid) }
     let (begun, labels) = (host.clock.now, call.labels(in: session.profile))
     let profile = session.profile
-    if case .renewPoolTokens(let held, let way) = call { tokens.began(id, held, way, profile) }
+    if case .renewProviderTokens(let held, let way) = call { tokens.began(id, held, way, profile) }
     host.upstream.start(
       CallRequest(
         id: id, call: call, profile: profile,
@@ -88,7 +88,7 @@ final class SessionCalls {
   private func hostAccepted(_ outcome: UpstreamOutcome, _ session: Session) {
     guard journal.isAnyHostRefused, let backend = session.profile.backend else { return }
     switch outcome {
-    case .token, .signedIn, .poolTokens, .refreshTokenReplaced:
+    case .token, .signedIn, .providerTokens, .refreshTokenReplaced:
       journal.hostAccepted(by: backend.name)
     default: break
     }

@@ -66,7 +66,7 @@ final class AccountActions {
   // MARK: The own account
 
   private func actOnOwn(_ input: OwnAccountInput, _ session: Session, _ turn: Turn) {
-    guard case .signedIn(.userPool(let pool)) = session.machine.state else {
+    guard case .signedIn(.provider(let pool)) = session.machine.state else {
       let error = ProtocolError(
         .signInRequired, "nobody is signed in to profile '\(session.key.profile)'")
       return refuse(.own(input), error, session, turn)
@@ -84,7 +84,7 @@ final class AccountActions {
 
   /// By the clock that nobody sets: the user, or a wrong time of this host, must not open it.
   private func refusal(
-    of action: AccountAction, _ pool: PoolSession, _ now: Instant
+    of action: AccountAction, _ pool: ProviderSession, _ now: Instant
   ) -> ProtocolError? {
     guard action.needsRecentSignIn else { return nil }
     if let proved = pool.provedAt, now - proved < Limits.User.accountTime { return nil }
@@ -97,7 +97,7 @@ final class AccountActions {
   }
 
   private func refusal(
-    ofDeviceOf input: OwnAccountInput, _ pool: PoolSession, _ session: Session
+    ofDeviceOf input: OwnAccountInput, _ pool: ProviderSession, _ session: Session
   ) -> ProtocolError? {
     switch input {
     case .rememberDevice(nil, _), .forgetDevice(nil):
@@ -118,7 +118,7 @@ final class AccountActions {
 
   /// Codes and passwords are not to be guessed here either.
   private func refusal(
-    ofGuess input: OwnAccountInput, _ pool: PoolSession, _ session: Session
+    ofGuess input: OwnAccountInput, _ pool: ProviderSession, _ session: Session
   ) -> ProtocolError? {
     guard input.isGuess else { return nil }
     return guesses.refusal(of: guesses.attempt(of: session.key, as: pool.username))
@@ -143,7 +143,7 @@ final class AccountActions {
     guard let turn = clients.endWait(waiter, in: session) else { return }
     guard case .account(let account) = turn.request.operation,
       case .own(let input) = account.input,
-      let pool = session.machine.state.poolSession, turn.account == AccountOwner(pool)
+      let pool = session.machine.state.providerSession, turn.account == AccountOwner(pool)
     else { return turn.refuse(.anotherUserSignedIn) }
     // Time has passed since the request came.
     let error =
@@ -186,7 +186,7 @@ final class AccountActions {
       let turn = clients.endWait(client, for: call.id)
     {
       let owner = AccountOwner(signedIn.session)
-      guard session.machine.state.poolSession.map(AccountOwner.init) == owner else {
+      guard session.machine.state.providerSession.map(AccountOwner.init) == owner else {
         return turn.refuse(.anotherUserSignedIn)
       }
       return askForAccessToken(isNew: true, of: owner, session, turn)
@@ -227,7 +227,7 @@ final class AccountActions {
     case .delete:
       devices.forget(of: session, username: pool.username)
       // Another user may have signed in meanwhile.
-      guard session.machine.state.poolSession?.isOfSameUser(as: pool) ?? false else { return }
+      guard session.machine.state.providerSession?.isOfSameUser(as: pool) ?? false else { return }
       signIns.end(of: session.key, Self.accountDeleted)
       signOuts.signOutHere(session, host.clock.now)
     case .forgetDevice(let key):

@@ -113,7 +113,7 @@ extension SignIns {
   /// The tokens that came after the end of the sign-in; nil for none.
   private func lateTokens(
     in result: Result<ProviderReply, UpstreamFailure>, of signIn: OpenSignIn
-  ) -> PoolSession? {
+  ) -> ProviderSession? {
     guard case .success = result, case .provider(var conversation) = signIn.conversation else {
       return nil
     }
@@ -125,7 +125,7 @@ extension SignIns {
       } else {
         conversation.unclaimed
       }
-    return tokens.flatMap { signIn.place.poolSession(of: $0) }
+    return tokens.flatMap { signIn.place.providerSession(of: $0) }
   }
 
   private func event(
@@ -160,7 +160,7 @@ extension SignIns {
     } catch {
       let failure = UpstreamFailure.notSent(
         error, to: .backend(signIn.place.backend?.name ?? ""))
-      if let unclaimed = UnclaimedTokens(result).flatMap({ signIn.place.poolSession(of: $0) }) {
+      if let unclaimed = UnclaimedTokens(result).flatMap({ signIn.place.providerSession(of: $0) }) {
         tokens.revoke(unclaimed, of: session, givenBy: signIn.profile)
       }
       answer(signIn, withRefusal: failure.protocolError, isOpen: false)
@@ -181,11 +181,13 @@ extension SignIns {
 
 extension Profile {
   /// What a session keeps of a sign-in by browser or device code.
-  fileprivate func sessionTokens(_ signIn: ProviderSignIn) throws(InvalidInput) -> PoolSignIn {
-    if let client = try userPoolClient(secret: nil) { return try PoolSignIn(signIn, of: client) }
+  fileprivate func sessionTokens(_ signIn: ProviderSignIn) throws(InvalidInput) -> AcceptedSignIn {
+    if let client = try userPoolClient(secret: nil) {
+      return try AcceptedSignIn(signIn, of: client)
+    }
     guard let issuer = plan.backend.issuer else {
       throw InvalidInput(field: "backend", reason: "is no provider")
     }
-    return try PoolSignIn(signIn, as: issuer)
+    return try AcceptedSignIn(signIn, as: issuer)
   }
 }

@@ -19,7 +19,7 @@ extension SignIns {
   ///
   /// - Parameter late: the tokens that the outcome brings; nil for none.
   func callEnded(
-    _ id: CallID, of signIn: OpenSignIn, _ take: (OpenSignIn) -> Void, late: () -> PoolSession?
+    _ id: CallID, of signIn: OpenSignIn, _ take: (OpenSignIn) -> Void, late: () -> ProviderSession?
   ) {
     // One that has ended is not in the book any more.
     if let open = book[signIn.key], open.call == id {
@@ -102,10 +102,10 @@ extension SignIns {
   }
 
   /// The session goes on with the tokens of a sign-in.
-  func use(_ tokens: PoolSignIn, of signIn: OpenSignIn, _ session: Session, _ now: Instant) {
+  func use(_ tokens: AcceptedSignIn, of signIn: OpenSignIn, _ session: Session, _ now: Instant) {
     // Of a device code nobody may wait any more: then nobody is answered.
     guard signIn.waiter != nil || signIn.pollsUntil != nil else {
-      if let unclaimed = PoolSession(tokens, keepsAccessToken: false) {
+      if let unclaimed = ProviderSession(tokens, keepsAccessToken: false) {
         self.tokens.revoke(unclaimed, of: session, givenBy: signIn.profile)
       }
       return
@@ -116,7 +116,7 @@ extension SignIns {
     sessions.handle(
       .signInRequested(
         SignInRequest(
-          id: signIn.waiter?.client, number: signIn.number, input: .poolTokens(tokens),
+          id: signIn.waiter?.client, number: signIn.number, input: .providerTokens(tokens),
           customRoleARN: signIn.origin.customRoleARN, deadline: now + Self.acceptanceTime,
           onlookers: onlookers)),
       session, now)
@@ -141,11 +141,11 @@ extension SignIns {
   /// provider, and nobody has the tokens.
   func revokeUnclaimed(of signIn: OpenSignIn) {
     guard let session = sessions[signIn.key] else { return }
-    let unclaimed: PoolSession?
+    let unclaimed: ProviderSession?
     switch signIn.conversation {
     case .pool(let conversation): unclaimed = conversation.unclaimedTokens
     case .provider(let conversation):
-      unclaimed = conversation.unclaimed.flatMap { signIn.place.poolSession(of: $0) }
+      unclaimed = conversation.unclaimed.flatMap { signIn.place.providerSession(of: $0) }
     }
     if let unclaimed { tokens.revoke(unclaimed, of: session, givenBy: signIn.profile) }
   }
@@ -163,7 +163,7 @@ extension UpstreamFailure {
 
 extension Profile {
   /// What a sign-in that comes to nothing has, to revoke it.
-  func poolSession(of tokens: UnclaimedTokens) -> PoolSession? {
-    plan.backend.issuer.map { PoolSession(tokens, of: $0) }
+  func providerSession(of tokens: UnclaimedTokens) -> ProviderSession? {
+    plan.backend.issuer.map { ProviderSession(tokens, of: $0) }
   }
 }

@@ -191,7 +191,7 @@ extension SignInInput {
     switch self {
     case .username(let name): (name, nil)
     case .password(let name, let password): (name, password)
-    case .host, .developerToken, .logins, .poolTokens, .browser, .device: nil
+    case .host, .developerToken, .logins, .providerTokens, .browser, .device: nil
     }
   }
 

@@ -8,12 +8,12 @@ package struct BackendSignOut: Sendable {
   let user: UnixUser
   let identityID: IdentityID?
   let backendSession: BackendSession?
-  private(set) var poolSession: PoolSession?
+  private(set) var providerSession: ProviderSession?
   /// Whether the user is signed out on all hosts, or this session alone ends.
   let isGlobal: Bool
 
   /// Of a session's tokens that are not of its own sign-in, such as the linked one.
-  init(_ id: CallID, _ session: Session, ofOther tokens: PoolSession, isGlobal: Bool) {
+  init(_ id: CallID, _ session: Session, ofOther tokens: ProviderSession, isGlobal: Bool) {
     let user = UnixUser(uid: session.key.uid, name: session.userName)
     let giver = session.profile.giving(tokens)
     self.init(id, session.key, giver, user, of: tokens, isGlobal: isGlobal)
@@ -21,23 +21,23 @@ package struct BackendSignOut: Sendable {
 
   /// Of tokens alone, wherever they were held.
   init(
-    _ id: CallID, _ key: SessionKey, _ profile: Profile, _ user: UnixUser, of pool: PoolSession,
+    _ id: CallID, _ key: SessionKey, _ profile: Profile, _ user: UnixUser, of pool: ProviderSession,
     isGlobal: Bool = false
   ) {
     (self.id, self.key, self.profile, self.user) = (id, key, profile, user)
-    (identityID, backendSession, poolSession, self.isGlobal) = (nil, nil, pool, isGlobal)
+    (identityID, backendSession, providerSession, self.isGlobal) = (nil, nil, pool, isGlobal)
   }
 
   /// - Parameters:
   ///   - tokens: those that are to end; nil for the session's own.
   ///   - profile: whose backend gave them; nil for the session's own.
   init(
-    _ id: CallID, _ session: Session, isGlobal: Bool, tokens: PoolSession? = nil,
+    _ id: CallID, _ session: Session, isGlobal: Bool, tokens: ProviderSession? = nil,
     of profile: Profile? = nil
   ) {
     self.id = id
     self.isGlobal = isGlobal
-    poolSession = tokens ?? session.machine.state.poolSession
+    providerSession = tokens ?? session.machine.state.providerSession
     key = session.key
     self.profile = profile ?? session.profile
     user = UnixUser(uid: session.key.uid, name: session.userName)
@@ -54,7 +54,7 @@ extension BackendSignOut {
   /// With the tokens that a renewal brought meanwhile.
   func continued(by outcome: UpstreamOutcome, at now: Instant) -> BackendSignOut {
     var next = self
-    next.poolSession = poolSession?.continued(by: outcome, at: now)
+    next.providerSession = providerSession?.continued(by: outcome, at: now)
     return next
   }
 }

@@ -41,13 +41,13 @@ final class Devices {
 
   /// Tells the pool to forget the device that a new one takes the place of: each sign-in would add one
   /// to the user's list. A session that still has tokens of it keeps it.
-  func forgetFormer(of session: Session, _ signIn: PoolSignIn) {
+  func forgetFormer(of session: Session, _ signIn: AcceptedSignIn) {
     let uid = session.key.uid
     guard let former = known(of: session, username: signIn.username),
-      let present = PoolSession(signIn, keepsAccessToken: false)
+      let present = ProviderSession(signIn, keepsAccessToken: false)
     else { return }
     let isNeeded = sessions.sessions(of: uid).contains { other in
-      other !== session && other.machine.poolSessions.contains { $0.deviceKey == former.key }
+      other !== session && other.machine.providerSessions.contains { $0.deviceKey == former.key }
     }
     guard !isNeeded else { return }
     let call = AccountCall(
@@ -81,7 +81,7 @@ final class Devices {
 
   /// Who is signed in to the user pool of the session, or was; nil where nobody was.
   func poolUser(of session: Session) -> String? {
-    session.machine.poolSessions.first { $0.issuer.traits.remembersDevices }?.username
+    session.machine.providerSessions.first { $0.issuer.traits.remembersDevices }?.username
   }
 
   /// The uid belongs to this person now.

@@ -58,7 +58,7 @@ final class SignOuts {
       return turn.giveState(of: session)
     }
     let profile = session.profile
-    let held = session.machine.poolSessions
+    let held = session.machine.providerSessions
     let own = held.first { $0.issuer == profile.plan.backend.issuer }
     let signOut =
       global || revoke && own != nil
@@ -105,7 +105,7 @@ final class SignOuts {
 
   /// The page that ends the browser's own session, where one may have signed in.
   private func logoutPage(of session: Session) -> String? {
-    guard !session.machine.poolSessions.isEmpty else { return nil }
+    guard !session.machine.providerSessions.isEmpty else { return nil }
     return host.upstream.logoutURL(of: session.profile.signInProfile)
   }
 

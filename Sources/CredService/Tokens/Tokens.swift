@@ -9,7 +9,7 @@ final class Tokens {
   /// A renewal that has begun and not ended.
   struct Renewal {
     /// What was sent.
-    let tokens: PoolSession
+    let tokens: ProviderSession
     /// Whose backend got it.
     let profile: Profile
     /// Whether the outcome may have another refresh token.
@@ -39,7 +39,7 @@ final class Tokens {
 
   // MARK: Renewals
 
-  func began(_ call: CallID, _ tokens: PoolSession, _ way: PoolRenewalWay, _ profile: Profile) {
+  func began(_ call: CallID, _ tokens: ProviderSession, _ way: PoolRenewalWay, _ profile: Profile) {
     let isLink = tokens.issuer == profile.plan.link
     renewals[call] = Renewal(
       tokens: tokens, profile: isLink ? profile.link ?? profile : profile,
@@ -79,7 +79,7 @@ final class Tokens {
   ) {
     // Another sign-in of the session may be the one that is being renewed.
     guard let call, let renewal = renewals[call],
-      renewal.tokens.refreshToken == signOut.poolSession?.refreshToken
+      renewal.tokens.refreshToken == signOut.providerSession?.refreshToken
     else { return then(signOut) }
     if host.upstream.withdraw(call) {
       renewals[call] = nil
@@ -94,7 +94,7 @@ final class Tokens {
 
   /// Revokes what a session holds, before it ends otherwise than by a logout.
   func revokeAll(of session: Session) {
-    for tokens in session.machine.poolSessions { revoke(tokens, of: session) }
+    for tokens in session.machine.providerSessions { revoke(tokens, of: session) }
   }
 
   /// Revokes tokens that no session has any more, in the background.
@@ -104,7 +104,7 @@ final class Tokens {
   ///   - former: during a reload, the profile that the session had before it: another authority may
   ///     vouch for the new one's addresses.
   func revoke(
-    _ tokens: PoolSession, of session: Session, givenBy profile: Profile? = nil,
+    _ tokens: ProviderSession, of session: Session, givenBy profile: Profile? = nil,
     former: Profile? = nil
   ) {
     guard !isStopping, !tokens.refreshToken.isEmpty, !goesOn(tokens, of: session.key.uid)
@@ -120,7 +120,7 @@ final class Tokens {
 
   /// Revokes tokens that came after the end of their sign-in: nobody has them.
   func revokeLate(
-    _ tokens: PoolSession, of key: SessionKey, at place: Profile, _ user: UnixUser
+    _ tokens: ProviderSession, of key: SessionKey, at place: Profile, _ user: UnixUser
   ) {
     guard !isStopping, !goesOn(tokens, of: key.uid) else { return }
     revoke(BackendSignOut(sessions.nextCallID(), key, place, user, of: tokens))
@@ -131,8 +131,8 @@ final class Tokens {
   ///
   /// - Parameter kept: nil where nothing of it is restored.
   func revokeDropped(of key: SessionKey, _ record: SessionRecord, keeping kept: SessionSnapshot?) {
-    let held = kept?.poolSessions ?? []
-    for tokens in record.snapshot.poolSessions
+    let held = kept?.providerSessions ?? []
+    for tokens in record.snapshot.providerSessions
     where !tokens.refreshToken.isEmpty
       && !held.contains(where: { $0.refreshToken == tokens.refreshToken })
     {
@@ -163,10 +163,10 @@ final class Tokens {
   /// provider may end all of them with one (RFC 7009, 2.1; Auth0, where revocation deletes the grant),
   /// so that one is left to run out. Tokens of which nobody knows whose they are may be that person's. A
   /// user pool ends the tokens of one sign-in alone.
-  private func goesOn(_ tokens: PoolSession, of uid: UInt32) -> Bool {
+  private func goesOn(_ tokens: ProviderSession, of uid: UInt32) -> Bool {
     guard !tokens.issuer.traits.endsOneSignInAlone else { return false }
     return configuration.profileNames.contains { name in
-      sessions[SessionKey(uid: uid, profile: name)]?.machine.poolSessions.contains {
+      sessions[SessionKey(uid: uid, profile: name)]?.machine.providerSessions.contains {
         ($0.isOfSameUser(as: tokens) || tokens.subject == nil && $0.issuer == tokens.issuer)
           && !$0.refreshToken.isEmpty
           && $0.refreshToken != tokens.refreshToken
@@ -215,7 +215,7 @@ final class Tokens {
 extension ResolvedConfiguration {
   /// A profile that signs in where these tokens come from, as it is configured now: the named one, or
   /// another. Nil where there is none.
-  fileprivate func giver(of tokens: PoolSession, for name: String) -> Profile? {
+  fileprivate func giver(of tokens: ProviderSession, for name: String) -> Profile? {
     let others = profileNames.filter { $0 != name }
     for profile in ([name] + others).lazy.compactMap({ profiles[$0] }) {
       let giver = profile.giving(tokens)

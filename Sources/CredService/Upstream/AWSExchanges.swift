@@ -117,7 +117,7 @@ struct AWSExchanges {
     let isBasic = profile.settings.flow == .basic
     var places = [
       ProbedPlace(
-        name: "cognito-identity", upstream: .cognitoIdentity, url: profile.cognito.endpoint.url,
+        name: "cognito-identity", upstream: .cognitoIdentity, url: profile.cognito.host.url,
         settings: settings.probing,
         queue: isBasic
           ? turns.queues.queueOfOpenIDTokens(profile) : turns.queues.queueOfCredentials(profile))
@@ -125,7 +125,7 @@ struct AWSExchanges {
     if isBasic {
       places.append(
         ProbedPlace(
-          name: "sts", upstream: .sts, url: profile.sts.endpoint.url,
+          name: "sts", upstream: .sts, url: profile.sts.host.url,
           settings: settings.probing, queue: turns.queues.queueOfRoles(profile)))
     }
     return places

@@ -85,7 +85,7 @@ protocol BackendExchanges: SendableMetatype {
 
   /// New tokens of a provider.
   func renew(
-    _ session: PoolSession, _ way: PoolRenewalWay, _ user: UnixUser,
+    _ session: ProviderSession, _ way: PoolRenewalWay, _ user: UnixUser,
     _ done: @escaping Completion<PreparedCall>)
 
   /// Ends a session. Does nothing where a backend cannot be told.
@@ -131,7 +131,7 @@ extension BackendExchanges {
   }
 
   func renew(
-    _ session: PoolSession, _ way: PoolRenewalWay, _ user: UnixUser,
+    _ session: ProviderSession, _ way: PoolRenewalWay, _ user: UnixUser,
     _ done: @escaping Completion<PreparedCall>
   ) {
     done(.failure(.unfitSession(of: .cognitoIdentity)))

@@ -32,10 +32,10 @@ struct CallQueues {
       return nil
     case .signIn, .tokenCallback:
       return profile.backend.map { queue(of: $0) }
-    case .renewPoolTokens(let session, _):
+    case .renewProviderTokens(let session, _):
       return profile.giving(session).backend.map { queue(of: $0) }
     case .getID:
-      return queue("GetId", profile.cognito.endpoint, settings.getIDRate)
+      return queue("GetId", profile.cognito.host, settings.getIDRate)
     case .getOpenIDToken:
       return queueOfOpenIDTokens(profile)
     case .getCredentials:
@@ -46,15 +46,15 @@ struct CallQueues {
   }
 
   mutating func queueOfOpenIDTokens(_ profile: Profile) -> CallQueue {
-    queue("GetOpenIdToken", profile.cognito.endpoint, settings.getOpenIDTokenRate)
+    queue("GetOpenIdToken", profile.cognito.host, settings.getOpenIDTokenRate)
   }
 
   mutating func queueOfCredentials(_ profile: Profile) -> CallQueue {
-    queue("GetCredentialsForIdentity", profile.cognito.endpoint, settings.getCredentialsRate)
+    queue("GetCredentialsForIdentity", profile.cognito.host, settings.getCredentialsRate)
   }
 
   mutating func queueOfRoles(_ profile: Profile) -> CallQueue {
-    queue("AssumeRoleWithWebIdentity", profile.sts.endpoint, settings.assumeRoleRate, .sts)
+    queue("AssumeRoleWithWebIdentity", profile.sts.host, settings.assumeRoleRate, .sts)
   }
 
   mutating func queue(of backend: BackendSettings) -> CallQueue {
@@ -64,11 +64,11 @@ struct CallQueues {
   }
 
   private mutating func queue(
-    _ operation: String, _ endpoint: AWSEndpoint, _ rate: Rate,
+    _ operation: String, _ host: AWSHost, _ rate: Rate,
     _ upstream: Upstream = .cognitoIdentity
   ) -> CallQueue {
     queue(
-      Key(upstream: upstream, operation: operation, host: endpoint.url),
+      Key(upstream: upstream, operation: operation, host: host.url),
       // A service that hangs must not take all connections.
       Admission.Policy(rate: rate, width: max(1, settings.upstreamConnections / 2)))
   }

@@ -57,7 +57,7 @@ struct CognitoExchanges: BackendExchanges {
       var cognito = called.profile.cognito
       if let custom = settings.cognitoEndpoint {
         cognito = CognitoIdentity(
-          try AWSEndpoint(
+          try AWSHost(
             .cognitoIdentity, region: called.profile.pool.region, custom: custom.text))
       }
       return try cognito.getOpenIDTokenForDeveloperIdentity(

@@ -14,7 +14,7 @@ struct OIDCExchanges: BackendExchanges {
   }
 
   func renew(
-    _ session: PoolSession, _ way: PoolRenewalWay, _ user: UnixUser,
+    _ session: ProviderSession, _ way: PoolRenewalWay, _ user: UnixUser,
     _ done: @escaping Completion<PreparedCall>
   ) {
     let required: RequiredClaims
@@ -34,7 +34,7 @@ struct OIDCExchanges: BackendExchanges {
 
   /// The client that got a session's tokens, at the place that gave them. They are sent to no other.
   private func client(
-    for session: PoolSession, _ done: @escaping Completion<(ProviderExchanges, OIDCClient)>
+    for session: ProviderSession, _ done: @escaping Completion<(ProviderExchanges, OIDCClient)>
   ) {
     guard let exchanges = self.provider else {
       return done(.failure(.unfitSession(of: .cognitoIdentity)))
@@ -57,7 +57,7 @@ struct OIDCExchanges: BackendExchanges {
   }
 
   private func renewal(
-    _ session: PoolSession, _ required: RequiredClaims, _ client: OIDCClient,
+    _ session: ProviderSession, _ required: RequiredClaims, _ client: OIDCClient,
     _ exchanges: ProviderExchanges
   ) -> Exchange<UpstreamOutcome> {
     let clock = clock
@@ -70,7 +70,7 @@ struct OIDCExchanges: BackendExchanges {
       switch renewal.tokens {
       case .success(let tokens):
         do throws(InvalidInput) {
-          return .poolTokens(try PoolTokens(tokens), serverTime: reply.date)
+          return .providerTokens(try ProviderTokens(tokens), serverTime: reply.date)
         } catch {
           throw .notSent(error, to: .backend(client.backend))
         }
@@ -88,7 +88,7 @@ struct OIDCExchanges: BackendExchanges {
 
   /// Without an address for that a session ends by itself.
   func signOut(_ signOut: BackendSignOut, _ done: @escaping (UpstreamFailure?) -> Void) {
-    guard let session = signOut.poolSession, !session.refreshToken.isEmpty else {
+    guard let session = signOut.providerSession, !session.refreshToken.isEmpty else {
       return sender.later { done(nil) }
     }
     client(for: session) { found in

@@ -3,7 +3,7 @@ import CredCore
 /// Exchanges by OpenID Connect: with its providers, and with the Hosted UI of user pools.
 struct ProviderExchanges {
   let settings: any ProviderKind
-  let issuer: PoolIssuer
+  let issuer: ProviderIssuer
   /// Whose tokens they are; nil for an issuer that is no URL.
   let issuerURL: OIDCIssuer?
   let called: CalledBackend

@@ -118,7 +118,7 @@ package final class UpstreamClient: UpstreamPerforming {
         preconditionFailure("the plan of a profile without a backend takes no passwords")
       }
       backend.exchanges.signIn(username, password, user, done)
-    case .renewPoolTokens(let session, let way):
+    case .renewProviderTokens(let session, let way):
       guard let backend = backend(of: profile.giving(session)) else {
         return done(.failure(.unfitSession(of: .cognitoIdentity)))
       }
@@ -251,7 +251,7 @@ package final class UpstreamClient: UpstreamPerforming {
 
 extension Profile {
   /// The profile by whose backend a session's tokens are renewed: the one that gave them.
-  func giving(_ session: PoolSession) -> Profile {
+  func giving(_ session: ProviderSession) -> Profile {
     link.flatMap { $0.plan.backend.issuer == session.issuer ? $0 : nil } ?? self
   }
 }

@@ -26,7 +26,7 @@ struct UserPoolExchanges: BackendExchanges {
   }
 
   func renew(
-    _ session: PoolSession, _ way: PoolRenewalWay, _ user: UnixUser,
+    _ session: ProviderSession, _ way: PoolRenewalWay, _ user: UnixUser,
     _ done: @escaping Completion<PreparedCall>
   ) {
     client(for: session) { client in
@@ -51,7 +51,7 @@ struct UserPoolExchanges: BackendExchanges {
 
   /// The app client that gave a session's tokens. To another one they are not sent.
   func client(
-    for session: PoolSession, _ done: @escaping Completion<UserPoolClient>
+    for session: ProviderSession, _ done: @escaping Completion<UserPoolClient>
   ) {
     client { client in
       done(
@@ -81,14 +81,14 @@ struct UserPoolExchanges: BackendExchanges {
   }
 
   private func refresh(
-    _ request: HTTPRequest, _ session: PoolSession, _ client: UserPoolClient
+    _ request: HTTPRequest, _ session: ProviderSession, _ client: UserPoolClient
   ) -> Exchange<UpstreamOutcome> {
-    renewal(request, session, client) { .poolTokens($0, serverTime: $1.date) }
+    renewal(request, session, client) { .providerTokens($0, serverTime: $1.date) }
   }
 
   func renewal<Outcome>(
-    _ request: HTTPRequest, _ session: PoolSession, _ client: UserPoolClient,
-    operation: String? = nil, _ outcome: @escaping (PoolTokens, HTTPReply) -> Outcome
+    _ request: HTTPRequest, _ session: ProviderSession, _ client: UserPoolClient,
+    operation: String? = nil, _ outcome: @escaping (ProviderTokens, HTTPReply) -> Outcome
   ) -> Exchange<Outcome> {
     var exchange = self.exchange(
       request, client, secrets: [session.refreshToken], operation: operation
@@ -156,7 +156,7 @@ extension UserPoolExchanges {
   /// The pool's API, and its Hosted UI.
   func places(_ turns: CallTurns) -> [ProbedPlace] {
     guard let issuer = called.profile.plan.backend.issuer else { return [] }
-    let place = place(issuer.endpoint, turns)
+    let place = place(issuer.host, turns)
     guard let domain = settings.providerEndpoints.token?.text else { return [place] }
     return [
       place,

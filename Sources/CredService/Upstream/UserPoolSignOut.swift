@@ -3,7 +3,7 @@ import CredCore
 /// The end of a session at its user pool: on this host alone, or everywhere.
 extension UserPoolExchanges {
   func signOut(_ signOut: BackendSignOut, _ done: @escaping (UpstreamFailure?) -> Void) {
-    guard let session = signOut.poolSession, !session.refreshToken.isEmpty else {
+    guard let session = signOut.providerSession, !session.refreshToken.isEmpty else {
       // Without a refresh token nothing is left to revoke, and nothing to sign out with.
       let failure = signOut.isGlobal ? signOut.noSession : nil
       return sender.later { done(failure) }
@@ -27,7 +27,7 @@ extension UserPoolExchanges {
 
   /// An access token is needed. One that is held may have been revoked: then a new one is asked for.
   private func signOutGlobally(
-    _ session: PoolSession, _ client: UserPoolClient,
+    _ session: ProviderSession, _ client: UserPoolClient,
     _ done: @escaping (UpstreamFailure?) -> Void
   ) {
     guard let held = session.accessToken, held.usableUntil > clock.now else {
@@ -42,7 +42,7 @@ extension UserPoolExchanges {
   }
 
   private func renewAndSignOut(
-    _ session: PoolSession, _ client: UserPoolClient,
+    _ session: ProviderSession, _ client: UserPoolClient,
     way: PoolRenewalWay = .getTokensFromRefreshToken,
     _ done: @escaping (UpstreamFailure?) -> Void
   ) {

@@ -98,7 +98,7 @@ enum MobileID {
   static func userPool(_ id: ImportedText, region: ImportedText?) throws(ImportError) -> UserPool {
     let parts = id.text.split(separator: "_", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, id.text.utf8.count <= 55, let own = parts.first,
-      let endpoint = try? AWSEndpoint(.cognitoIdentity, region: own), !parts[1].isEmpty,
+      let endpoint = try? AWSHost(.cognitoIdentity, region: own), !parts[1].isEmpty,
       parts[1].utf8.allSatisfy(\.isLetterOrDigit)
     else { throw id.error("must be a user pool's id, such as us-east-1_aB1cD2eF3") }
     try check(region, against: endpoint.region, "user pool")

@@ -190,15 +190,15 @@ struct AWSEndpointTests {
   @Test(arguments: rows)
   func resolvesAsTheSDKsDo(row: Row) throws {
     let (fips, dualStack) = (row.flags.contains(.fips), row.flags.contains(.dualStack))
-    let cognito = try AWSEndpoint(
+    let cognito = try AWSHost(
       .cognitoIdentity, region: row.region, fips: fips, dualStack: dualStack)
-    let sts = try AWSEndpoint(.sts, region: row.region, fips: fips, dualStack: dualStack)
+    let sts = try AWSHost(.sts, region: row.region, fips: fips, dualStack: dualStack)
     expect(cognito.url, equals: "https://\(row.cognito)/")
     expect(sts.url, equals: "https://\(row.sts)/")
   }
 
   @Test func customEndpoint() throws {
-    let endpoint = try AWSEndpoint(
+    let endpoint = try AWSHost(
       .cognitoIdentity, region: "us-east-1", custom: "http://127.0.0.1:4599")
     expect(endpoint.url, equals: "http://127.0.0.1:4599/")
   }
@@ -206,13 +206,13 @@ struct AWSEndpointTests {
   @Test(arguments: ["ftp://a", "127.0.0.1:4599", "http://", "http://u@h/", "http://h/?a=b", ""])
   func refusesAnInvalidURL(url: String) {
     #expect(throws: InvalidInput.self) {
-      try AWSEndpoint(.sts, region: "us-east-1", custom: url)
+      try AWSHost(.sts, region: "us-east-1", custom: url)
     }
   }
 
   @Test(arguments: ["", "US-EAST-1", "us-east-1.evil.example", "us_east", "-us", "us-", "a/b"])
   func refusesAnInvalidRegion(region: String) {
-    #expect(throws: InvalidInput.self) { try AWSEndpoint(.cognitoIdentity, region: region) }
+    #expect(throws: InvalidInput.self) { try AWSHost(.cognitoIdentity, region: region) }
   }
 
   @Test(arguments: [

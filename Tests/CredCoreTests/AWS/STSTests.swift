@@ -6,7 +6,7 @@ struct STSTests {
   static let roleARN = "arn:aws:iam::123456789012:role/r"
 
   private func sts() throws -> STS {
-    STS(try AWSEndpoint(.sts, region: "us-east-1"))
+    STS(try AWSHost(.sts, region: "us-east-1"))
   }
 
   /// The body is botocore's for the same call, except that a space is `%20`, not `+`.

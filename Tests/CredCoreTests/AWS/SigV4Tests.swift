@@ -6,7 +6,7 @@ import Testing
 struct SigV4Tests {
   static let now = WallTime(milliseconds: 1_767_323_045_678)  // 2026-01-02T03:04:05Z
 
-  private func signed(token: String?, endpoint: AWSEndpoint) throws -> HTTPRequest {
+  private func signed(token: String?, host: AWSHost) throws -> HTTPRequest {
     let signer = SigV4(
       accessKeyID: "AKIDEXAMPLE000000000",
       secretAccessKey: Secret("wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"),
@@ -14,13 +14,13 @@ struct SigV4Tests {
     let query = CognitoIdentity.DeveloperTokenQuery(
       pool: try Samples.pool, identity: try Samples.identity, provider: Samples.provider,
       userIdentifier: "alice", tokenDuration: 3600, principalTags: [("team", "infra")])
-    return try CognitoIdentity(endpoint).getOpenIDTokenForDeveloperIdentity(
+    return try CognitoIdentity(host).getOpenIDTokenForDeveloperIdentity(
       query, signer: signer, digests: TestCrypto(), now: Self.now)
   }
 
   @Test func longLivedKeys() throws {
     let request = try signed(
-      token: nil, endpoint: AWSEndpoint(.cognitoIdentity, region: "us-east-1"))
+      token: nil, host: AWSHost(.cognitoIdentity, region: "us-east-1"))
     expect(
       Samples.body(request),
       equals: #"{"IdentityPoolId":"us-east-1:11111111-2222-3333-4444-555555555555","#
@@ -40,7 +40,7 @@ struct SigV4Tests {
   @Test func sessionToken() throws {
     let request = try signed(
       token: "FwoGZXIvYXdzEXAMPLE+/==",
-      endpoint: AWSEndpoint(.cognitoIdentity, region: "us-east-1"))
+      host: AWSHost(.cognitoIdentity, region: "us-east-1"))
     expect(Samples.header(request, "X-Amz-Security-Token"), equals: "FwoGZXIvYXdzEXAMPLE+/==")
     expect(
       Samples.header(request, "Authorization")?.hasSuffix(
@@ -51,7 +51,7 @@ struct SigV4Tests {
   @Test func aPortIsPartOfTheSignedHost() throws {
     let request = try signed(
       token: "FwoGZXIvYXdzEXAMPLE+/==",
-      endpoint: AWSEndpoint(
+      host: AWSHost(
         .cognitoIdentity, region: "eu-west-1", custom: "http://127.0.0.1:4599"))
     expect(
       Samples.header(request, "Authorization")?.hasSuffix(
@@ -61,12 +61,12 @@ struct SigV4Tests {
   @Test func refusesATokenThatWouldAddAHeader() throws {
     #expect(throws: InvalidInput.self) {
       try signed(
-        token: "a\r\nX-Evil: 1", endpoint: AWSEndpoint(.cognitoIdentity, region: "us-east-1"))
+        token: "a\r\nX-Evil: 1", host: AWSHost(.cognitoIdentity, region: "us-east-1"))
     }
   }
 
   @Test func refusesAQuery() throws {
-    let endpoint = try AWSEndpoint(.cognitoIdentity, region: "us-east-1")
+    let endpoint = try AWSHost(.cognitoIdentity, region: "us-east-1")
     let signer = SigV4(accessKeyID: "A", secretAccessKey: Secret("s"))
     #expect(throws: InvalidInput.self) {
       try signer.sign(

@@ -108,8 +108,8 @@ struct FactorLimiterTests {
     _ username: String = "alice", client: String = "client"
   ) throws -> PasswordLimiter.Factor {
     PasswordLimiter.Factor(
-      issuer: PoolIssuer(
-        pool: try UserPoolID("us-east-1_AbCdEf123"), clientID: client, endpoint: "https://pool"),
+      issuer: ProviderIssuer(
+        pool: try UserPoolID("us-east-1_AbCdEf123"), clientID: client, host: "https://pool"),
       username: username)
   }
 

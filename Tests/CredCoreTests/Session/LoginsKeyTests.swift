@@ -22,7 +22,7 @@ struct LoginsKeyTests {
   private func login(
     _ key: Form, number: Int = 1, from form: Form = .updated, _ username: String = "alice"
   ) -> LoginsMap {
-    let token = fixtures.poolTokens(username, number: number, form: form).id.token
+    let token = fixtures.providerTokens(username, number: number, form: form).id.token
     return map(PoolIssuers(Fixtures.userPool).loginsKey(key), token)
   }
 
@@ -33,12 +33,12 @@ struct LoginsKeyTests {
   }
 
   private func renewed(_ number: Int, _ form: Form) -> UpstreamOutcome {
-    .poolTokens(fixtures.poolTokens(number: number, form: form), serverTime: nil)
+    .providerTokens(fixtures.providerTokens(number: number, form: form), serverTime: nil)
   }
 
   /// A user signed in while the pool had its original issuer.
   private func signedIn(_ plan: SessionPlan? = nil) -> SessionDriver {
-    var session = SessionDriver(plan: plan ?? SessionPlan(backend: .userPool(Fixtures.issuer)))
+    var session = SessionDriver(plan: plan ?? SessionPlan(backend: .provider(Fixtures.issuer)))
     session.login(fixtures.poolSignIn(at: session.now, form: .original))
     session.finish(.identity(fixtures.identity), after: 0)
     session.finish(fixtures.credentials(), after: 0)
@@ -124,12 +124,12 @@ struct LoginsKeyTests {
     expect(session.calls.last, equals: fixtures.exchange(login(.updated)))
     session.finish(fixtures.credentials())
     expect(session.answer(to: waiter), equals: .state)
-    expect(session.poolSession?.usesUpdatedKey == true)
+    expect(session.providerSession?.usesUpdatedKey == true)
   }
 
   @Test func theBasicFlowTriesItToo() {
     var session = SessionDriver(
-      plan: SessionPlan(backend: .userPool(Fixtures.issuer), flow: .basic), seed: 2)
+      plan: SessionPlan(backend: .provider(Fixtures.issuer), flow: .basic), seed: 2)
     session.login(fixtures.poolSignIn(form: .updated))
     session.finish(.identity(fixtures.identity))
     session.finish(Self.mismatch)
@@ -139,7 +139,7 @@ struct LoginsKeyTests {
     session.finish(fixtures.token())
     expect(session.calls.last, equals: fixtures.assumeRole())
     session.finish(fixtures.credentials())
-    expect(session.poolSession?.usesUpdatedKey == true)
+    expect(session.providerSession?.usesUpdatedKey == true)
   }
 
   // MARK: Where it is not tried
@@ -154,7 +154,7 @@ struct LoginsKeyTests {
     expect(session.refusal(of: waiter)?.message.contains("provider_name") == true)
     expect(session.calls.count, equals: 3)
     expect(session.machine.state.reported, equals: .signedIn)
-    expect(session.poolSession?.usesUpdatedKey == false)
+    expect(session.providerSession?.usesUpdatedKey == false)
   }
 
   /// The other key is unknown to the identity pool: the first answer is the one that helps.
@@ -189,11 +189,11 @@ struct LoginsKeyTests {
   }
 
   @Test func withProviderNameThereIsNoOtherKey() {
-    var plan = SessionPlan(backend: .userPool(Fixtures.issuer))
+    var plan = SessionPlan(backend: .provider(Fixtures.issuer))
     plan.providerName = "own.example.com/pool"
     var session = signedIn(plan)
     let waiter = refresh(&session, 2, .updated)
-    let token = fixtures.poolTokens(number: 2, form: .updated).id.token
+    let token = fixtures.providerTokens(number: 2, form: .updated).id.token
     expect(session.calls.last, equals: fixtures.exchange(map("own.example.com/pool", token)))
     session.finish(Self.mismatch)
     expect(session.calls.count, equals: 2)
@@ -218,7 +218,7 @@ struct LoginsKeyTests {
       expect(session.machine.identityID, equals: fixtures.identity)
       expect(session.identityChanges.isEmpty)
       expect(session.machine.state.reported, equals: .signedIn)
-      expect(session.poolSession?.usesUpdatedKey == false)
+      expect(session.providerSession?.usesUpdatedKey == false)
     }
   }
 

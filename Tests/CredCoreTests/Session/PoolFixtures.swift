@@ -7,7 +7,7 @@ extension Fixtures {
     return pool
   }
 
-  static let issuer: PoolIssuer = {
+  static let issuer: ProviderIssuer = {
     do {
       return try PoolSamples.client().issuer
     } catch {
@@ -19,10 +19,10 @@ extension Fixtures {
   ///   - lifetime: of the ID token, in seconds.
   ///   - number: tells the ID tokens of different renewals apart.
   ///   - form: which of its issuers the pool has then; nil for tokens that name none.
-  func poolTokens(
+  func providerTokens(
     _ username: String = "alice", lifetime: Double = 3600, number: Int = 1,
     refresh: String? = nil, form: PoolIssuers.Form? = nil
-  ) -> PoolTokens {
+  ) -> ProviderTokens {
     let issuer = form.map { #","iss":"\#(PoolIssuers(Self.userPool).issuer($0))""# } ?? ""
     let times =
       #""sub":"s-1","iat":1767323045,"auth_time":1767320000,"exp":\#(1_767_323_045 + Int(lifetime))"#
@@ -34,7 +34,7 @@ extension Fixtures {
     text += "}"
     do {
       let value = try JSONValue.parse(Array(text.utf8))
-      return try PoolTokens(value, of: PoolSamples.client())
+      return try ProviderTokens(value, of: PoolSamples.client())
     } catch {
       preconditionFailure("\(error)")
     }
@@ -42,23 +42,23 @@ extension Fixtures {
 
   func poolSignIn(
     _ username: String = "alice", at now: Instant = .seconds(1000),
-    of issuer: PoolIssuer = Fixtures.issuer,
+    of issuer: ProviderIssuer = Fixtures.issuer,
     lifetime: Double = 3600, refresh: String? = "refresh-1", device: String? = nil,
     form: PoolIssuers.Form? = nil
   ) -> SignInInput {
-    .poolTokens(
-      PoolSignIn(
-        tokens: poolTokens(username, lifetime: lifetime, refresh: refresh, form: form),
+    .providerTokens(
+      AcceptedSignIn(
+        tokens: providerTokens(username, lifetime: lifetime, refresh: refresh, form: form),
         username: username,
         deviceKey: device, issuer: issuer, serverTime: nil, received: now))
   }
 
   /// The login of the pool's ID token.
-  func poolLogins(_ username: String = "alice", number: Int = 1, lifetime: Double = 3600)
+  func providerLogins(_ username: String = "alice", number: Int = 1, lifetime: Double = 3600)
     -> LoginsMap
   {
     var logins = LoginsMap()
-    let tokens = poolTokens(username, lifetime: lifetime, number: number)
+    let tokens = providerTokens(username, lifetime: lifetime, number: number)
     try? logins.set(Self.issuer.loginsKey, token: tokens.id.token)
     return logins
   }
@@ -71,7 +71,7 @@ extension SessionDriver {
   ) -> SessionDriver {
     SessionDriver(
       plan: SessionPlan(
-        backend: .userPool(Fixtures.issuer), allowsGuests: guests,
+        backend: .provider(Fixtures.issuer), allowsGuests: guests,
         keepsAccessToken: keepsAccessToken))
   }
 
@@ -83,7 +83,7 @@ extension SessionDriver {
     forgetAll()
   }
 
-  var poolSession: PoolSession? { machine.state.poolSession }
+  var providerSession: ProviderSession? { machine.state.providerSession }
 }
 
 extension Fixtures {

@@ -32,7 +32,7 @@ struct ProfileTests {
     expect(profile.plan.flow, equals: .enhanced)
     expect(profile.needsUserName)
     expect(
-      profile.cognito.endpoint.url, equals: "https://cognito-identity.eu-west-1.amazonaws.com/")
+      profile.cognito.host.url, equals: "https://cognito-identity.eu-west-1.amazonaws.com/")
     expect(profile.refusal(of: login(.host)) == nil)
     expect(
       profile.refusal(of: login(.password(username: "alice", password: Secret("x"))))?.code,

@@ -94,7 +94,7 @@ struct SessionWalk {
     switch session.machine.plan.backend {
     case .host: ways.append(.host)
     case .password: ways += [fixtures.password("alice"), fixtures.password("bob")]
-    case .userPool(let issuer):
+    case .provider(let issuer):
       let form = pick([nil, PoolIssuers.Form.original, .updated])
       ways += ["alice", "bob"].map {
         fixtures.poolSignIn($0, at: session.now, of: issuer, form: form)
@@ -106,7 +106,7 @@ struct SessionWalk {
     signingIn[session.nextWaiter] = session.now + .seconds(1) * wait
     let (way, lasting): (SignInInput, Double?) = (pick(ways), pick([nil, -10, 100, 1000, 10_000]))
     switch way {
-    case .password, .developerToken, .poolTokens: newUsers[session.nextWaiter] = lastCall
+    case .password, .developerToken, .providerTokens: newUsers[session.nextWaiter] = lastCall
     case .host, .logins, .username, .browser, .device: break
     }
     overtake("signed in") {
@@ -147,7 +147,7 @@ struct SessionWalk {
     switch change {
     case .credentials: plan.flow = pick([.basic, .enhanced])
     case .identity:
-      plan.backend = pick([.none, .host, .password, .userPool(Fixtures.issuer)])
+      plan.backend = pick([.none, .host, .password, .provider(Fixtures.issuer)])
       plan.allowsGuests = Bool.random(using: &generator)
       formerCalls = lastCall
     default: break
@@ -205,10 +205,10 @@ struct SessionWalk {
     case .signIn:
       return .signedIn(BackendSession(token: Secret("session"), developerUserIdentifier: nil))
     case .readTokenFile: return .fileToken(Secret("token"))
-    case .renewPoolTokens(let session, _):
+    case .renewProviderTokens(let session, _):
       let rotated = Int.random(in: 0..<3, using: &generator) == 0
-      return .poolTokens(
-        fixtures.poolTokens(
+      return .providerTokens(
+        fixtures.providerTokens(
           session.username, lifetime: lifetime, refresh: rotated ? "r\(lastCall)" : nil,
           form: pick([nil, .original, .updated])),
         serverTime: nil)
@@ -275,7 +275,7 @@ struct SessionWalk {
         note(credentialsCall <= formerCalls, "credentials of a former user given")
       case .giveToken(let id):
         settle(id)
-        note(machine.token == nil && machine.state.poolSession == nil, "no token to give")
+        note(machine.token == nil && machine.state.providerSession == nil, "no token to give")
         note(machine.token?.expires.map { $0 <= now } ?? false, "an expired token given")
       case .lendToken(let id, let token, _):
         settle(id)

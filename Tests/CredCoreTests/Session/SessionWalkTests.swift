@@ -11,8 +11,8 @@ struct SessionWalkTests {
       SessionPlan(backend: .none, flow: .basic, allowsGuests: true),
       SessionPlan(backend: .none, tokenFileProvider: "oidc.example.com"),
       SessionPlan(backend: .host, tokenFileProvider: "oidc.example.com"),
-      SessionPlan(backend: .userPool(Fixtures.issuer)),
-      SessionPlan(backend: .userPool(Fixtures.issuer), flow: .basic, allowsGuests: true),
+      SessionPlan(backend: .provider(Fixtures.issuer)),
+      SessionPlan(backend: .provider(Fixtures.issuer), flow: .basic, allowsGuests: true),
     ], 0..<UInt64(max(TestRounds.of(10), 2)))
   func randomEventsBreakNoPromise(_ plan: SessionPlan, _ seed: UInt64) {
     var walk = SessionWalk(plan, seed: seed, restarts: seed % 2 == 1)

@@ -23,9 +23,9 @@ struct UserPoolSessionTests {
   @Test func aSignInBringsCredentialsByTheIDToken() {
     var session = SessionDriver.ofUserPool()
     let login = session.login(fixtures.poolSignIn())
-    expect(session.calls, equals: [.getID(logins: fixtures.poolLogins())])
+    expect(session.calls, equals: [.getID(logins: fixtures.providerLogins())])
     session.finish(.identity(fixtures.identity))
-    expect(session.calls.last, equals: fixtures.exchange(fixtures.poolLogins()))
+    expect(session.calls.last, equals: fixtures.exchange(fixtures.providerLogins()))
     session.finish(fixtures.credentials())
     expect(session.answer(to: login), equals: .state)
     expect(session.machine.credentials != nil)
@@ -38,19 +38,19 @@ struct UserPoolSessionTests {
 
   @Test func theBasicFlowAsksCognitoForATokenFirst() {
     var session = SessionDriver(
-      plan: SessionPlan(backend: .userPool(Fixtures.issuer), flow: .basic))
+      plan: SessionPlan(backend: .provider(Fixtures.issuer), flow: .basic))
     session.login(fixtures.poolSignIn())
     session.finish(.identity(fixtures.identity))
     expect(
       session.calls.last,
-      equals: .getOpenIDToken(identityID: fixtures.identity, logins: fixtures.poolLogins()))
+      equals: .getOpenIDToken(identityID: fixtures.identity, logins: fixtures.providerLogins()))
     session.finish(fixtures.token())
     expect(session.calls.last, equals: fixtures.assumeRole())
   }
 
   @Test func aSignInOfAnotherPoolOrClientIsRefusedWithoutARequest() throws {
-    let other = PoolIssuer(
-      pool: Fixtures.userPool, clientID: "2other", endpoint: Fixtures.issuer.endpoint)
+    let other = ProviderIssuer(
+      pool: Fixtures.userPool, clientID: "2other", host: Fixtures.issuer.host)
     var session = SessionDriver.ofUserPool()
     let login = session.login(fixtures.poolSignIn(of: other))
     expect(session.answer(to: login), equals: .refused(.signInFailed))
@@ -69,7 +69,7 @@ struct UserPoolSessionTests {
     var session = SessionDriver.ofUserPool()
     session.signInAtPool()
     session.login(fixtures.poolSignIn("bob", at: session.now))
-    expect(session.calls, equals: [.getID(logins: fixtures.poolLogins("bob"))])
+    expect(session.calls, equals: [.getID(logins: fixtures.providerLogins("bob"))])
     expect(session.machine.credentials == nil)
   }
 
@@ -77,7 +77,7 @@ struct UserPoolSessionTests {
     var session = SessionDriver.ofUserPool()
     session.signInAtPool()
     session.login(fixtures.poolSignIn(at: session.now))
-    expect(session.calls, equals: [fixtures.exchange(fixtures.poolLogins())])
+    expect(session.calls, equals: [fixtures.exchange(fixtures.providerLogins())])
   }
 
   @Test func aGuestsIdentityBecomesTheUsers() {
@@ -85,7 +85,7 @@ struct UserPoolSessionTests {
     session.beGuest()
     session.forgetAll()
     session.login(fixtures.poolSignIn(at: session.now))
-    expect(session.calls, equals: [fixtures.exchange(fixtures.poolLogins())])
+    expect(session.calls, equals: [fixtures.exchange(fixtures.providerLogins())])
   }
 
   @Test func anUnavailableCognitoRefusesNoSignIn() {
@@ -103,18 +103,19 @@ struct UserPoolSessionTests {
     session.signInAtPool(lifetime: 7200)
     session.advance(by: 600)
     session.askForAWholeHour()
-    expect(session.calls, equals: [fixtures.exchange(fixtures.poolLogins(lifetime: 7200))])
+    expect(session.calls, equals: [fixtures.exchange(fixtures.providerLogins(lifetime: 7200))])
     session.finish(fixtures.credentials())
     session.advance(by: 6900)
     session.forgetAll()
     session.askForAWholeHour()
-    guard case .renewPoolTokens(let asked, .getTokensFromRefreshToken)? = session.calls.last else {
+    guard case .renewProviderTokens(let asked, .getTokensFromRefreshToken)? = session.calls.last
+    else {
       Issue.record("no renewal: \(session.calls.count) calls")
       return
     }
     expect(asked.refreshToken, equals: Secret("refresh-1"))
-    session.finish(.poolTokens(fixtures.poolTokens(number: 2), serverTime: nil))
-    expect(session.calls.last, equals: fixtures.exchange(fixtures.poolLogins(number: 2)))
+    session.finish(.providerTokens(fixtures.providerTokens(number: 2), serverTime: nil))
+    expect(session.calls.last, equals: fixtures.exchange(fixtures.providerLogins(number: 2)))
     session.finish(fixtures.credentials())
     expect(session.machine.state.reported, equals: .signedIn)
   }
@@ -125,10 +126,10 @@ struct UserPoolSessionTests {
     session.advance(by: 600)
     let waiter = session.ask(refresh: true)
     session.ask(refresh: true)
-    session.finish(.poolTokens(fixtures.poolTokens(number: 2), serverTime: nil))
+    session.finish(.providerTokens(fixtures.providerTokens(number: 2), serverTime: nil))
     session.finish(fixtures.credentials())
     expect(session.answer(to: waiter), equals: .credentials)
-    let renewals = session.calls.count { if case .renewPoolTokens = $0 { true } else { false } }
+    let renewals = session.calls.count { if case .renewProviderTokens = $0 { true } else { false } }
     expect(renewals, equals: 1)
   }
 
@@ -138,12 +139,13 @@ struct UserPoolSessionTests {
     session.advance(by: 600)
     session.ask(refresh: true)
     session.finish(
-      .poolTokens(fixtures.poolTokens(number: 2, refresh: "refresh-2"), serverTime: nil))
+      .providerTokens(fixtures.providerTokens(number: 2, refresh: "refresh-2"), serverTime: nil))
     // The exchange has not been answered.
     expect(!session.openCalls.isEmpty)
-    expect(session.poolSession?.refreshToken, equals: Secret("refresh-2"))
+    expect(session.providerSession?.refreshToken, equals: Secret("refresh-2"))
     expect(
-      session.machine.snapshot.held.state.poolSession?.refreshToken, equals: Secret("refresh-2"))
+      session.machine.snapshot.held.state.providerSession?.refreshToken, equals: Secret("refresh-2")
+    )
   }
 
   @Test func aRefusedLoginKeepsTheRefreshTokenThatCameMeanwhile() throws {
@@ -152,11 +154,11 @@ struct UserPoolSessionTests {
     session.advance(by: 3700)
     let login = session.login(fixtures.logins(Fixtures.facebook))
     session.finish(
-      .poolTokens(fixtures.poolTokens(number: 2, refresh: "refresh-2"), serverTime: nil))
+      .providerTokens(fixtures.providerTokens(number: 2, refresh: "refresh-2"), serverTime: nil))
     session.finish(fixtures.failed(.poolMisconfigured, .poolMisconfigured))
     expect(session.answer(to: login), equals: .refused(.poolMisconfigured))
     expect(session.machine.logins.isEmpty)
-    expect(session.poolSession?.refreshToken, equals: Secret("refresh-2"))
+    expect(session.providerSession?.refreshToken, equals: Secret("refresh-2"))
   }
 
   /// Cognito may find the added login too old: the ID token is renewed for nothing.
@@ -166,10 +168,10 @@ struct UserPoolSessionTests {
     let login = session.login(fixtures.logins(Fixtures.facebook))
     session.finish(refused(.cognitoIdentity, .newTokenOnce))
     session.finish(
-      .poolTokens(fixtures.poolTokens(number: 2, refresh: "refresh-2"), serverTime: nil))
+      .providerTokens(fixtures.providerTokens(number: 2, refresh: "refresh-2"), serverTime: nil))
     session.finish(refused(.cognitoIdentity, .newTokenOnce))
     expect(session.answer(to: login), equals: .refused(.signInFailed))
-    expect(session.poolSession?.refreshToken, equals: Secret("refresh-2"))
+    expect(session.providerSession?.refreshToken, equals: Secret("refresh-2"))
     expect(session.machine.state.reported, equals: .signedIn)
     expect(session.machine.credentials != nil)
   }
@@ -178,14 +180,14 @@ struct UserPoolSessionTests {
     var session = SessionDriver.ofUserPool()
     session.signInAtPool()
     session.login(fixtures.logins(Fixtures.facebook))
-    var logins = fixtures.poolLogins()
+    var logins = fixtures.providerLogins()
     for login in fixtures.map([Fixtures.facebook]).logins {
       try logins.set(login.provider, token: login.token)
     }
     expect(session.calls, equals: [fixtures.exchange(logins)])
     session.finish(fixtures.credentials())
     expect(session.machine.state.reported, equals: .signedIn)
-    expect(session.poolSession != nil)
+    expect(session.providerSession != nil)
   }
 
   @Test func aPoolThatIsAwaySignsNobodyOut() {
@@ -199,7 +201,7 @@ struct UserPoolSessionTests {
       session.ask(refresh: true)
     }
     expect(session.machine.state.reported, equals: .signedIn)
-    expect(session.poolSession?.refreshToken, equals: Secret("refresh-1"))
+    expect(session.providerSession?.refreshToken, equals: Secret("refresh-1"))
   }
 
   @Test func aRefusedRefreshTokenNeedsASignIn() {
@@ -209,9 +211,9 @@ struct UserPoolSessionTests {
     session.ask(refresh: true)
     session.finish(refused())
     expect(session.machine.state.reported, equals: .tokensInvalid)
-    expect(session.poolSession?.refreshToken, equals: Secret([]))
-    expect(session.poolSession?.idToken == nil)
-    expect(session.poolSession?.username, equals: "alice")
+    expect(session.providerSession?.refreshToken, equals: Secret([]))
+    expect(session.providerSession?.idToken == nil)
+    expect(session.providerSession?.username, equals: "alice")
     session.forgetAll()
     session.ask(refresh: true, wait: .zero)
     expect(session.calls, equals: [])
@@ -224,7 +226,7 @@ struct UserPoolSessionTests {
     session.signInAtPool()
     session.advance(by: 600)
     session.ask(refresh: true)
-    session.finish(.poolTokens(fixtures.poolTokens("bob", number: 2), serverTime: nil))
+    session.finish(.providerTokens(fixtures.providerTokens("bob", number: 2), serverTime: nil))
     expect(session.machine.state.reported, equals: .tokensInvalid)
     expect(session.calls.count, equals: 1)
   }
@@ -236,7 +238,7 @@ struct UserPoolSessionTests {
     session.advance(by: 600)
     session.ask(refresh: true)
     session.finish(refused(.backend("staff"), .permanentConfiguration, reason))
-    guard case .renewPoolTokens(_, .refreshTokenAuth)? = session.calls.last else {
+    guard case .renewProviderTokens(_, .refreshTokenAuth)? = session.calls.last else {
       Issue.record("not asked again")
       return
     }
@@ -252,11 +254,11 @@ struct UserPoolSessionTests {
     session.askForAWholeHour()
     let expired = refused(.cognitoIdentity, .newTokenOnce)
     session.finish(expired)
-    guard case .renewPoolTokens? = session.calls.last else {
+    guard case .renewProviderTokens? = session.calls.last else {
       Issue.record("not renewed")
       return
     }
-    session.finish(.poolTokens(fixtures.poolTokens(number: 2), serverTime: nil))
+    session.finish(.providerTokens(fixtures.providerTokens(number: 2), serverTime: nil))
     session.finish(expired)
     expect(session.calls.count, equals: 3)
     // The pool itself accepts the user: an operator has to look at the identity pool.
@@ -269,7 +271,7 @@ struct UserPoolSessionTests {
     session.advance(by: 600)
     session.askForAWholeHour()
     session.finish(refused(.cognitoIdentity, .conflict))
-    expect(session.calls.last, equals: .getID(logins: fixtures.poolLogins()))
+    expect(session.calls.last, equals: .getID(logins: fixtures.providerLogins()))
   }
 
   // MARK: Expiry and the end
@@ -277,18 +279,18 @@ struct UserPoolSessionTests {
   @Test func tokensAreDroppedWhenTheyEndAndTheRefreshTokenStays() {
     var session = SessionDriver.ofUserPool(keepsAccessToken: true)
     session.signInAtPool()
-    expect(session.poolSession?.accessToken != nil)
+    expect(session.providerSession?.accessToken != nil)
     session.advance(by: 7200)
-    expect(session.poolSession?.idToken == nil)
-    expect(session.poolSession?.accessToken == nil)
-    expect(session.poolSession?.refreshToken, equals: Secret("refresh-1"))
+    expect(session.providerSession?.idToken == nil)
+    expect(session.providerSession?.accessToken == nil)
+    expect(session.providerSession?.refreshToken, equals: Secret("refresh-1"))
     expect(session.machine.state.reported, equals: .signedIn)
   }
 
   @Test func anAccessTokenIsKeptOnlyWhereProgramsMayHaveIt() {
     var session = SessionDriver.ofUserPool()
     session.signInAtPool()
-    expect(session.poolSession?.accessToken == nil)
+    expect(session.providerSession?.accessToken == nil)
   }
 
   @Test func aLogoutForgetsEverything() {
@@ -296,7 +298,7 @@ struct UserPoolSessionTests {
     session.signInAtPool()
     session.send(.loggedOut)
     expect(session.machine.state, equals: .signedOut(byUser: true))
-    expect(session.poolSession == nil)
+    expect(session.providerSession == nil)
     expect(session.machine.identityID == nil)
     expect(session.machine.credentials == nil)
   }
@@ -305,11 +307,11 @@ struct UserPoolSessionTests {
     var session = SessionDriver.ofUserPool()
     session.signInAtPool()
     var plan = session.machine.plan
-    plan.backend = .userPool(
-      PoolIssuer(pool: Fixtures.userPool, clientID: "2other", endpoint: "https://h/"))
+    plan.backend = .provider(
+      ProviderIssuer(pool: Fixtures.userPool, clientID: "2other", host: "https://h/"))
     session.send(.profileChanged(plan, .backend))
     expect(session.machine.state.reported, equals: .tokensInvalid)
-    expect(session.poolSession?.refreshToken, equals: Secret([]))
+    expect(session.providerSession?.refreshToken, equals: Secret([]))
     session.ask(refresh: true, wait: .zero)
     expect(session.calls, equals: [])
   }
@@ -329,7 +331,7 @@ struct UserPoolSessionTests {
     expect(read.snapshot, equals: before)
     expect(read, equals: record)
     expect(try read.snapshot(for: profile, now: session.now), equals: before)
-    expect(read.snapshot.held.state.poolSession?.deviceKey, equals: PoolSamples.deviceKey)
+    expect(read.snapshot.held.state.providerSession?.deviceKey, equals: PoolSamples.deviceKey)
   }
 
   @Test(arguments: [
@@ -345,8 +347,8 @@ struct UserPoolSessionTests {
     let kept = try #require(
       try record.snapshot(for: Self.profile(lines), now: session.now) as SessionSnapshot?)
     expect(kept.held.state.reported, equals: .tokensInvalid)
-    expect(kept.held.state.poolSession?.refreshToken, equals: Secret([]))
-    expect(kept.held.state.poolSession?.idToken == nil)
+    expect(kept.held.state.providerSession?.refreshToken, equals: Secret([]))
+    expect(kept.held.state.providerSession?.idToken == nil)
   }
 
   @Test func noIdentityOfAPoolsUserOutlivesABoot() throws {

@@ -80,8 +80,8 @@ final class PoolTalk {
     conversation = try PoolConversation(
       .init(
         backend: "staff",
-        issuer: PoolIssuer(
-          pool: try UserPoolID(pool), clientID: client.id, endpoint: client.endpoint.url),
+        issuer: ProviderIssuer(
+          pool: try UserPoolID(pool), clientID: client.id, host: client.host.url),
         flow: flow, rememberDevice: remember),
       input)
     random = SeededGenerator(seed: seed)
@@ -169,7 +169,7 @@ extension PoolConversation.Action {
     if case .ask(let challenge, _) = self { challenge } else { nil }
   }
   var result: PoolSignInResult? { if case .finish(let result) = self { result } else { nil } }
-  var signIn: PoolSignIn? { result?.signIn }
+  var signIn: AcceptedSignIn? { result?.signIn }
   var refusal: ProtocolError? { if case .refuse(let error) = self { error } else { nil } }
   /// What ended it.
   var failure: UpstreamFailure? { if case .fail(let failure, _) = self { failure } else { nil } }

@@ -358,7 +358,7 @@ struct ProviderConversationTests {
   @Test func theTokensOfAHostedUIAreThoseOfItsPool() throws {
     let pool = try UserPoolID("eu-west-1_AbCdEf123")
     let client = try UserPoolClient(
-      backend: "staff", endpoint: AWSEndpoint(.cognitoUserPools, region: "eu-west-1"), pool: pool,
+      backend: "staff", host: AWSHost(.cognitoUserPools, region: "eu-west-1"), pool: pool,
       id: "client1", secret: nil)
     let claims: [(String, String?)] = [
       ("iss", "\"\(pool.issuer)\""), ("cognito:username", #""u-1""#), ("token_use", #""id""#),
@@ -383,18 +383,18 @@ struct ProviderConversationTests {
       #"{"id_token":"\#(idText)","access_token":"\#(accessText)","refresh_token":"r","#
         + #""token_type":"Bearer","expires_in":3600}"#)
     let tokens = try oidc.renewal(from: reply, of: "user-1", wallTime: OIDCSamples.now).tokens.get()
-    let signIn = try PoolSignIn(
+    let signIn = try AcceptedSignIn(
       ProviderSignIn(
         tokens: tokens, provider: provider, clientID: "client1", serverTime: OIDCSamples.now,
         received: .seconds(5)), of: client)
     expect(signIn.username, equals: "u-1")
     expect(signIn.issuer, equals: client.issuer)
     expect(signIn.tokens.refresh, equals: Secret("r"))
-    expect(PoolToken.mayChangeAccount(signIn.tokens.access.token))
+    expect(ProviderToken.mayChangeAccount(signIn.tokens.access.token))
     expect(signIn.tokens.id.subject, equals: "user-1")
     let other = try UserPoolClient(
-      backend: "staff", endpoint: AWSEndpoint(.cognitoUserPools, region: "eu-west-1"),
+      backend: "staff", host: AWSHost(.cognitoUserPools, region: "eu-west-1"),
       pool: UserPoolID("eu-west-1_Other"), id: "client1", secret: nil)
-    #expect(throws: InvalidInput.self) { try PoolTokens(tokens, of: other) }
+    #expect(throws: InvalidInput.self) { try ProviderTokens(tokens, of: other) }
   }
 }

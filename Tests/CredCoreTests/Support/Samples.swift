@@ -21,7 +21,7 @@ enum Samples {
   }
 
   static var cognito: CognitoIdentity {
-    get throws { CognitoIdentity(try AWSEndpoint(.cognitoIdentity, region: "us-east-1")) }
+    get throws { CognitoIdentity(try AWSHost(.cognitoIdentity, region: "us-east-1")) }
   }
 
   static func reply(_ status: Int = 200, _ body: String, _ headers: [String: String] = [:])

@@ -42,7 +42,7 @@ struct DisclosureTests {
       HeldToken(token, lifetime: nil, received: now),
       HeldCredentials(credentials, lifetime: .seconds(1), received: now, jitter: 0),
       SignInState.signedIn(.password(session)),
-      SignInState.signedIn(.userPool(try Self.poolSession())),
+      SignInState.signedIn(.provider(try Self.providerSession())),
       SignUp(username: "u", password: secret, attributes: [.init(name: "a", value: secret)]),
       NamedSecret(name: "a", value: secret),
       try Request.parse(
@@ -64,9 +64,9 @@ struct DisclosureTests {
     return [request, try #require(back)]
   }
 
-  private static func poolSession() throws -> PoolSession {
-    let token = HeldPoolToken(secret, lifetime: nil, received: .seconds(1))
-    return PoolSession(
+  private static func providerSession() throws -> ProviderSession {
+    let token = HeldProviderToken(secret, lifetime: nil, received: .seconds(1))
+    return ProviderSession(
       issuer: try PoolSamples.client().issuer, username: "u", subject: nil, deviceKey: nil,
       signedInAt: nil, refreshToken: secret, idToken: token, accessToken: token)
   }
@@ -77,7 +77,7 @@ struct DisclosureTests {
     return [
       input, PoolRequest.associateSoftwareToken(session: secret),
       PoolReply.softwareTokenVerified(session: secret),
-      HeldPoolToken(secret, lifetime: nil, received: .seconds(1)), try poolSession(),
+      HeldProviderToken(secret, lifetime: nil, received: .seconds(1)), try providerSession(),
       poolRenewal(),
       SignInStep.totpSetup(secret: secret, uri: secret),
       AccountInput.confirm(username: "u", code: secret),
@@ -155,7 +155,7 @@ struct DisclosureTests {
     let number = SRPInteger(Array(text.utf8))
     let pool = try UserPoolID("us-east-1_a")
     let client = try UserPoolClient(
-      backend: "b", endpoint: AWSEndpoint(.cognitoUserPools, region: "us-east-1"), pool: pool,
+      backend: "b", host: AWSHost(.cognitoUserPools, region: "us-east-1"), pool: pool,
       id: "i", secret: secret)
     let device = DeviceSecret(key: "k", groupKey: "g", password: secret)
     let claim = SRPClaim(secretBlock: secret, signature: secret, timestamp: "t")
@@ -169,7 +169,7 @@ struct DisclosureTests {
       #"{"ChallengeName":"NEW","Session":"\#(text)","ChallengeParameters":{"a":"\#(text)"}}"#
     func reply(_ body: String) -> HTTPReply { HTTPReply(status: 200, body: Secret(body)) }
     let signedIn = try client.signInReply(from: reply(tokens), to: .signIn)
-    let read = try PoolTokens(
+    let read = try ProviderTokens(
       #require(try JSONValue.parse(Array(tokens.utf8))["AuthenticationResult"]), of: client)
     return [
       number, SRPPrivateValue(known: number), challenge, claim, device, client, signedIn, read,
@@ -227,9 +227,9 @@ struct DisclosureTests {
     return forms.contains { output.contains($0) || lines.joined(separator: "\n").contains($0) }
   }
 
-  private static func poolRenewal() -> PoolRenewal {
+  private static func poolRenewal() -> ProviderRenewal {
     var ids = CallIDs()
-    return PoolRenewal(call: ids.next(), token: secret, started: .seconds(1))
+    return ProviderRenewal(call: ids.next(), token: secret, started: .seconds(1))
   }
 
   @Test func noTypeShowsItsSecret() throws {

@@ -132,13 +132,13 @@ struct PoolIssuersTests {
     let key = String(Self.original.dropFirst("https://".count))
     for text in [Self.original, Self.updated] {
       let issuer = try OIDCIssuer(text)
-      let pool = PoolIssuer(
-        provider: issuer, loginsKey: issuer.loginsKey, clientID: "client-1", endpoint: "")
+      let pool = ProviderIssuer(
+        provider: issuer, loginsKey: issuer.loginsKey, clientID: "client-1", host: "")
       expect(pool.loginsKey, equals: key)
     }
-    let own = PoolIssuer(
+    let own = ProviderIssuer(
       provider: try OIDCIssuer(Self.updated), loginsKey: "own.example.com", clientID: "client-1",
-      endpoint: "")
+      host: "")
     expect(own.loginsKey, equals: "own.example.com")
   }
 }

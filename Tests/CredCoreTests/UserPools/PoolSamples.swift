@@ -10,7 +10,7 @@ enum PoolSamples {
   static func client(secret: String? = nil) throws -> UserPoolClient {
     let pool = try UserPoolID(poolText)
     return try UserPoolClient(
-      backend: "staff", endpoint: AWSEndpoint(.cognitoUserPools, region: pool.region), pool: pool,
+      backend: "staff", host: AWSHost(.cognitoUserPools, region: pool.region), pool: pool,
       id: "1example23456789", secret: secret.map { Secret($0) })
   }
 
@@ -26,7 +26,7 @@ enum PoolSamples {
 
   /// An ID token or an access token with these claims beside the usual ones.
   static func jwt(
-    _ kind: PoolToken.Kind, _ claims: String = "", pool: String = poolText,
+    _ kind: ProviderToken.Kind, _ claims: String = "", pool: String = poolText,
     client: String = "1example23456789", use: String? = nil
   ) -> String {
     let owner = kind == .id ? "aud" : "client_id"

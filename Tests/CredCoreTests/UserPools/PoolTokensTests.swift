@@ -5,7 +5,7 @@ import Testing
 @testable import CredCore
 
 struct PoolTokensTests {
-  private func tokens(_ body: String) throws -> PoolTokens? {
+  private func tokens(_ body: String) throws -> ProviderTokens? {
     guard case .tokens(let tokens) = try PoolSamples.read(body).step else { return nil }
     return tokens
   }
@@ -26,13 +26,13 @@ struct PoolTokensTests {
     expect(tokens.id.token, equals: Secret(id))
     expect(tokens.id.username, equals: "u-1")
     expect(tokens.id.subject, equals: "s-1")
-    expect(!PoolToken.mayChangeAccount(tokens.id.token))
+    expect(!ProviderToken.mayChangeAccount(tokens.id.token))
     expect(tokens.id.expiration, equals: WallTime(milliseconds: 1_767_326_645_000))
     expect(tokens.id.signedIn, equals: WallTime(milliseconds: 1_767_320_000_000))
     expect(tokens.id.lifetime(at: nil), equals: .seconds(3600))
     expect(tokens.access.token, equals: Secret(access))
     expect(tokens.access.username, equals: "u-1")
-    expect(PoolToken.mayChangeAccount(tokens.access.token))
+    expect(ProviderToken.mayChangeAccount(tokens.access.token))
     expect(tokens.access.deviceKey, equals: PoolSamples.deviceKey)
     expect(tokens.refresh, equals: Secret("eyJjdHkiOiJKV1Q"))
     expect(tokens.accessLifetime, equals: .seconds(3600))

@@ -86,14 +86,14 @@ struct UserPoolInputTests {
     for id in ["", "a b", String(repeating: "i", count: 129)] {
       #expect(throws: InvalidInput.self) {
         try UserPoolClient(
-          backend: "b", endpoint: client.endpoint, pool: client.pool, id: id, secret: nil)
+          backend: "b", host: client.host, pool: client.pool, id: id, secret: nil)
       }
     }
     for secret in ["", "Kq7vXw2n z", String(repeating: "s", count: 65)] {
       expect(
         field { () throws(InvalidInput) in
           _ = try UserPoolClient(
-            backend: "b", endpoint: client.endpoint, pool: client.pool, id: "i",
+            backend: "b", host: client.host, pool: client.pool, id: "i",
             secret: Secret(secret))
         }, equals: "client_secret_file")
     }
@@ -151,7 +151,7 @@ struct UserPoolInputTests {
     ("eusc-de-east-1", true, true, "cognito-idp-fips.eusc-de-east-1.api.amazonwebservices.eu"),
   ])
   func endpoints(region: String, fips: Bool, dualStack: Bool, host: String) throws {
-    let endpoint = try AWSEndpoint(
+    let endpoint = try AWSHost(
       .cognitoUserPools, region: region, fips: fips, dualStack: dualStack)
     expect(endpoint.url, equals: "https://\(host)/")
   }

@@ -85,6 +85,6 @@ final class LeftRenewalTests {
     fixture.advance(by: .seconds(10))
     expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedOut")
     let session = fixture.service.sessions[SessionKey(uid: 1000, profile: "default")]
-    expect(session?.machine.state.poolSession == nil)
+    expect(session?.machine.state.providerSession == nil)
   }
 }

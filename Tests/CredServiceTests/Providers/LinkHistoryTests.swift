@@ -78,7 +78,7 @@ private final class LinkHistory {
   private var held: Set<String> {
     let session = fixture.service.sessions[SessionKey(uid: 1000, profile: "default")]
     return Set(
-      session?.machine.poolSessions.compactMap { $0.refreshToken.exposedText() } ?? [])
+      session?.machine.providerSessions.compactMap { $0.refreshToken.exposedText() } ?? [])
   }
 
   private var lost: Set<String> { forgotten.union(provider.lost) }

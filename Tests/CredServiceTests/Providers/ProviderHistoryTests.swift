@@ -181,7 +181,7 @@ struct ProviderHistoryTests {
     guard let session = fixture.service.sessions[SessionKey(uid: 1000, profile: "default")] else {
       return
     }
-    let held = session.machine.state.poolSession?.refreshToken.exposedText() ?? ""
+    let held = session.machine.state.providerSession?.refreshToken.exposedText() ?? ""
     expect(provider.live.contains(held), "\(history)")
   }
 }

@@ -37,7 +37,7 @@ final class ChallengeStepTests: ChallengeTesting {
     expect(try fixture.ask(Self.login).state, equals: "signedIn")
     expect(fixture.now - start >= .seconds(1))
     expect(pool.requests.count { $0.operation == "ConfirmDevice" }, equals: 3)
-    let kept = fixture.service.sessions.values.first?.machine.state.poolSession
+    let kept = fixture.service.sessions.values.first?.machine.state.providerSession
     expect(kept?.deviceKey?.hasPrefix("us-east-1_0f1e") == true)
   }
 
@@ -51,7 +51,7 @@ final class ChallengeStepTests: ChallengeTesting {
     let start = fixture.now
     expect(try fixture.ask(Self.login).state, equals: "signedIn")
     expect(fixture.now - start <= .seconds(31))
-    let kept = fixture.service.sessions.values.first?.machine.state.poolSession
+    let kept = fixture.service.sessions.values.first?.machine.state.providerSession
     expect(kept?.deviceKey != nil)
   }
 
@@ -143,7 +143,7 @@ final class ChallengeStepTests: ChallengeTesting {
     fixture.advance(by: .seconds(5))
     let revoked = pool.requests.filter { $0.operation == "RevokeToken" }
     expect(revoked.map { $0.json?["Token"]?.text }, equals: ["refresh-token"])
-    expect(fixture.service.sessions.values.allSatisfy { $0.machine.poolSessions.isEmpty })
+    expect(fixture.service.sessions.values.allSatisfy { $0.machine.providerSessions.isEmpty })
     expect(fixture.upstream.callCount, equals: 0)
   }
 

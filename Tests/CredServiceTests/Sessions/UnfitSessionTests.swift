@@ -43,16 +43,16 @@ struct UnfitSessionTests {
     "token": .developerToken,
     "logins": .logins,
     "token file": .tokenFile,
-    "pool": .userPool(poolSession(refresh: "refresh-0")),
-    "pool without a token": .userPool(poolSession(refresh: "")),
+    "pool": .provider(providerSession(refresh: "refresh-0")),
+    "pool without a token": .provider(providerSession(refresh: "")),
   ]
 
-  private static func poolSession(refresh: String) -> PoolSession {
+  private static func providerSession(refresh: String) -> ProviderSession {
     do {
-      let issuer = PoolIssuer(
+      let issuer = ProviderIssuer(
         pool: try UserPoolID(FakePool.id), clientID: FakePool.client,
-        endpoint: "http://127.0.0.1:4600/")
-      return PoolSession(
+        host: "http://127.0.0.1:4600/")
+      return ProviderSession(
         issuer: issuer, username: "alice", subject: nil, deviceKey: nil, signedInAt: nil,
         refreshToken: Secret(refresh), idToken: nil, accessToken: nil)
     } catch {

@@ -220,13 +220,13 @@ extension ServiceFixture {
     guard case .tokens(let tokens) = try client.signInReply(from: reply, to: .signIn).step else {
       throw InvalidInput(field: "the reply", reason: "has no tokens")
     }
-    let signIn = PoolSignIn(
+    let signIn = AcceptedSignIn(
       tokens: tokens, username: username, issuer: client.issuer,
       serverTime: serverTime ?? host.clock.wallTime, received: now)
     service.sessionTable.handle(
       .signInRequested(
         SignInRequest(
-          id: 1 << 40, input: .poolTokens(signIn), deadline: now + .seconds(30))),
+          id: 1 << 40, input: .providerTokens(signIn), deadline: now + .seconds(30))),
       session, now)
     host.settle()
   }

@@ -209,7 +209,7 @@ struct UpstreamContractTests {
     case .totp: input = .own(.totp(code: nil, name: nil))
     default: input = .confirm(username: "alice", code: Secret("1"))
     }
-    let session = try #require(fixture.service.sessions.values.first?.machine.state.poolSession)
+    let session = try #require(fixture.service.sessions.values.first?.machine.state.providerSession)
     let signedIn = AccountCall.SignedIn(
       session: session, accessToken: Secret("token"), isHeld: false)
     let call = AccountCall(id: id, profile: profile, user: user, input: input, signedIn: signedIn)

@@ -16,7 +16,7 @@ struct PoolAccountTests: PoolAccountTesting {
     expect(reply["Attributes"]?["email"]?.text, equals: "a@example.com")
     expect(reply["Mfa"]?["Enabled"], equals: .array([.string(Secret("SMS_MFA"))]))
     expect(pool.operations, equals: ["GetTokensFromRefreshToken", "GetUser"])
-    expect(fixture.service.sessions.values.first?.machine.state.poolSession?.accessToken == nil)
+    expect(fixture.service.sessions.values.first?.machine.state.providerSession?.accessToken == nil)
   }
 
   @Test func theRotatedTokenOfAnActionIsTheSessions() throws {
@@ -27,7 +27,7 @@ struct PoolAccountTests: PoolAccountTesting {
       pool.faults["GetUser"] = [Self.user]
       expect(try fixture.ask(line(#""get""#))["Username"] != nil)
     }
-    let kept = fixture.service.sessions.values.first?.machine.state.poolSession?.refreshToken
+    let kept = fixture.service.sessions.values.first?.machine.state.providerSession?.refreshToken
     expect(kept, equals: Secret("refresh-3"))
   }
 

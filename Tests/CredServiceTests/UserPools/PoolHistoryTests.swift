@@ -121,7 +121,7 @@ struct PoolHistoryTests {
     if expected.isSignedIn, !expected.isLost,
       let session = fixture.service.sessions[SessionKey(uid: 1000, profile: "default")]
     {
-      let held = session.machine.state.poolSession?.refreshToken.exposedText() ?? ""
+      let held = session.machine.state.providerSession?.refreshToken.exposedText() ?? ""
       expect(pool.live.contains(held), "\(history)")
     }
   }

@@ -7,9 +7,9 @@ import Testing
 
 /// A user pool's tokens in the service: renewal, rotation, what is stored and what is sent.
 struct PoolRenewalTests {
-  private func session(_ fixture: ServiceFixture) throws -> PoolSession {
+  private func session(_ fixture: ServiceFixture) throws -> ProviderSession {
     let session = fixture.service.sessions[SessionKey(uid: 1000, profile: "default")]
-    return try #require(session?.machine.state.poolSession)
+    return try #require(session?.machine.state.providerSession)
   }
 
   @Test func aGetAfterTheSignInIsAnsweredWithoutThePool() throws {

@@ -11,7 +11,7 @@ extension Dice {
     if once(in: 5) { return once(in: 4) ? page() : refusal() }
     let members: [(name: String, value: JSONText)] =
       switch number(6) {
-      case 0, 1: [("AuthenticationResult", poolTokens())]
+      case 0, 1: [("AuthenticationResult", providerTokens())]
       case 2:
         [
           ("Username", .string(accountName())),
@@ -48,7 +48,7 @@ extension Dice {
     return answer(written(disturbed(members, once: 8)))
   }
 
-  private mutating func poolTokens() -> JSONText {
+  private mutating func providerTokens() -> JSONText {
     var members: [(name: String, value: JSONText)] = [
       ("IdToken", .string(once(in: 6) ? token() : text("abcXYZ019-_", 1...60))),
       ("AccessToken", .string(once(in: 6) ? token() : text("abcXYZ019-_", 1...60))),

@@ -95,13 +95,13 @@ extension Dice {
     var fields: [(tag: Int, field: FieldText)] = [(1, .bytes([UInt8(kind)]))]
     guard kind >= 3 else { return fields }
     fields.append((2, once(in: 24) ? byte(255) : byte(5)))
-    if once(in: 3) { fields.append((5, .fields(poolSession()))) }
+    if once(in: 3) { fields.append((5, .fields(providerSession()))) }
     if once(in: 2) { fields.append((3, text("session"))) }
     if once(in: 2) { fields.append((4, text("al"))) }
     return fields
   }
 
-  private mutating func poolSession() -> [(tag: Int, field: FieldText)] {
+  private mutating func providerSession() -> [(tag: Int, field: FieldText)] {
     var fields: [(tag: Int, field: FieldText)] = [
       (1, text(once(in: 16) ? "nowhere" : "eu-west-1_AbCdEf123")), (2, text("client")),
       (3, text("https://pool.example/")), (4, text("alice")),

@@ -118,7 +118,7 @@ struct SecondSnapshot: Equatable {
       case 13: session[tag] = try failure(field.value, isPause: true)
       case 14: session[tag] = try failure(field.value, isPause: false)
       case 15: session[tag] = "\(try byte(field.value) != 0)"
-      case 16: session[tag] = try poolSession(field.value)
+      case 16: session[tag] = try providerSession(field.value)
       default: break
       }
     }
@@ -153,7 +153,7 @@ struct SecondSnapshot: Equatable {
       case 2: method = try byte(field.value)
       case 3: session = try secret(field.value)
       case 4: name = try text(field.value)
-      case 5: pool = try poolSession(field.value)
+      case 5: pool = try providerSession(field.value)
       default: break
       }
     }
@@ -166,14 +166,14 @@ struct SecondSnapshot: Equatable {
   }
 
   /// A sign-in at a user pool, or at a provider: five or six fields are always there.
-  private func poolSession(_ bytes: [UInt8]) throws -> String {
+  private func providerSession(_ bytes: [UInt8]) throws -> String {
     var parts: [Int: String] = [:]
     for field in try list(bytes) {
       switch field.tag {
       case 1...6: parts[field.tag] = try text(field.value)
       case 7: parts[field.tag] = "\(try word(field.value))"
       case 8: parts[field.tag] = try secret(field.value, most: 50_000)
-      case 9, 10: parts[field.tag] = try poolToken(field.value)
+      case 9, 10: parts[field.tag] = try providerToken(field.value)
       case 11, 12, 13: parts[field.tag] = try text(field.value)
       // Left out, it is 0.
       case 15: parts[field.tag] = try byte(field.value) != 0 ? "1" : nil
@@ -189,7 +189,7 @@ struct SecondSnapshot: Equatable {
     return "\(parts.sorted { $0.key < $1.key })"
   }
 
-  private func poolToken(_ bytes: [UInt8]) throws -> String {
+  private func providerToken(_ bytes: [UInt8]) throws -> String {
     var (token, times): (String?, [Int: Int64]) = (nil, [:])
     for field in try list(bytes) {
       switch field.tag {

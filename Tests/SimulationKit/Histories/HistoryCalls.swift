@@ -21,7 +21,7 @@ final class HistoryCalls: UpstreamPerforming {
 
   func start(_ request: CallRequest, completion: @escaping (UpstreamOutcome) -> Void) {
     // A renewal goes on whatever comes meanwhile: its new refresh token is kept.
-    if case .renewPoolTokens = request.call {
+    if case .renewProviderTokens = request.call {
       return client.start(request, completion: completion)
     }
     let session = Session(uid: request.user.uid, profile: request.profile.settings.name)

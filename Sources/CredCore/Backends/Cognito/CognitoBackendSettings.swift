@@ -40,7 +40,7 @@ extension CognitoBackendSettings: BackendKind {
     ].compactMap(\.self)
   }
 
-  public func place(of issuer: PoolIssuer?) -> [String?] { [cognitoEndpoint?.text] }
+  public func place(of issuer: ProviderIssuer?) -> [String?] { [cognitoEndpoint?.text] }
 }
 
 extension CognitoBackendSettings: ConfiguredBackend {

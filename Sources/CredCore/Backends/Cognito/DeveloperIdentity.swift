@@ -60,7 +60,7 @@ extension CognitoIdentity {
         $0.integer(Int64(seconds))
       }
     }
-    return try signer.sign(unsigned, for: endpoint, digests: digests, now: now)
+    return try signer.sign(unsigned, for: host, digests: digests, now: now)
   }
 }
 

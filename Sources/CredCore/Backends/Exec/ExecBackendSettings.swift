@@ -26,7 +26,7 @@ extension ExecBackendSettings: BackendKind {
     [NamedFile("command", command.first, .program)].compactMap(\.self)
   }
 
-  public func place(of issuer: PoolIssuer?) -> [String?] { command }
+  public func place(of issuer: ProviderIssuer?) -> [String?] { command }
 }
 
 extension ExecBackendSettings: ConfiguredBackend {

@@ -65,7 +65,7 @@ extension HTTPBackendSettings: BackendKind {
     ].compactMap(\.self)
   }
 
-  public func place(of issuer: PoolIssuer?) -> [String?] {
+  public func place(of issuer: ProviderIssuer?) -> [String?] {
     // A sign-out at the same server may be added or moved.
     let logout = logoutURL?.sample.origin
     return [

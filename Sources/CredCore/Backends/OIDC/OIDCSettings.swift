@@ -53,10 +53,10 @@ extension OIDCSettings: ProviderKind {
 
   public func trust(in profile: ProfileSettings) throws(InvalidInput) -> SessionPlan.BackendTrust {
     let provider = try OIDCIssuer(issuer)
-    return .userPool(
-      PoolIssuer(
+    return .provider(
+      ProviderIssuer(
         provider: provider, loginsKey: providerName ?? provider.loginsKey, clientID: clientID,
-        endpoint: endpoints.token?.text ?? ""))
+        host: endpoints.token?.text ?? ""))
   }
 
   public var party: String { issuer }
@@ -75,7 +75,7 @@ extension OIDCSettings: ProviderKind {
     ].compactMap(\.self)
   }
 
-  public func place(of issuer: PoolIssuer?) -> [String?] {
+  public func place(of issuer: ProviderIssuer?) -> [String?] {
     [
       self.issuer, clientID, endpoints.authorization?.text, endpoints.token?.text,
       endpoints.deviceAuthorization?.text, caFile,

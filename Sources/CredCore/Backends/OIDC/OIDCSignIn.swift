@@ -1,5 +1,5 @@
 /// Tokens of a provider of OpenID Connect that is no user pool.
-extension PoolTokens {
+extension ProviderTokens {
   /// Their claims were checked, and their names are for people alone.
   ///
   /// - Throws: without an access token, which every provider gives (RFC 6749, 5.1).
@@ -8,12 +8,12 @@ extension PoolTokens {
       throw InvalidInput(field: "access_token", reason: "is missing")
     }
     self.init(
-      id: PoolToken(tokens.id), access: PoolToken(opaque: access),
+      id: ProviderToken(tokens.id), access: ProviderToken(opaque: access),
       refresh: tokens.refresh, accessLifetime: tokens.accessLifetime)
   }
 }
 
-extension PoolToken {
+extension ProviderToken {
   fileprivate init(_ token: IDToken) {
     self.init(
       token: token.token, expiration: token.expiration, issued: token.issued,
@@ -26,13 +26,14 @@ extension PoolToken {
   }
 }
 
-extension PoolSignIn {
+extension AcceptedSignIn {
   /// - Parameter issuer: the client and provider of the configuration.
   /// - Throws: without an access token.
-  public init(_ signIn: ProviderSignIn, as issuer: PoolIssuer) throws(InvalidInput) {
+  public init(_ signIn: ProviderSignIn, as issuer: ProviderIssuer) throws(InvalidInput) {
     let id = signIn.tokens.id
     self.init(
-      tokens: try PoolTokens(signIn.tokens), username: id.username ?? id.subject, issuer: issuer,
+      tokens: try ProviderTokens(signIn.tokens), username: id.username ?? id.subject,
+      issuer: issuer,
       serverTime: signIn.serverTime, received: signIn.received,
       tokenEndpoint: signIn.provider.token.text)
   }

@@ -52,7 +52,7 @@ extension AWSSampleBackendSettings: BackendKind {
     [NamedFile("ca_file", caFile, .pem("CERTIFICATE"))].compactMap(\.self)
   }
 
-  public func place(of issuer: PoolIssuer?) -> [String?] { [url.text, appName, caFile] }
+  public func place(of issuer: ProviderIssuer?) -> [String?] { [url.text, appName, caFile] }
 }
 
 extension AWSSampleBackendSettings: ConfiguredBackend {

@@ -1,21 +1,21 @@
 /// Tokens that a user pool's Hosted UI gave. From then on they are as those of any other sign-in there.
-extension PoolTokens {
+extension ProviderTokens {
   /// - Throws: if one of them is not of this pool and client.
   public init(_ tokens: OIDCTokens, of client: UserPoolClient) throws(InvalidInput) {
     guard let access = tokens.access else {
       throw InvalidInput(field: "access_token", reason: "is missing")
     }
     self.init(
-      id: try PoolToken(tokens.id.token, .id, of: client),
-      access: try PoolToken(access, .access, of: client), refresh: tokens.refresh,
+      id: try ProviderToken(tokens.id.token, .id, of: client),
+      access: try ProviderToken(access, .access, of: client), refresh: tokens.refresh,
       accessLifetime: tokens.accessLifetime)
   }
 }
 
-extension PoolSignIn {
+extension AcceptedSignIn {
   /// - Throws: if a token is not of this pool and client.
   public init(_ signIn: ProviderSignIn, of client: UserPoolClient) throws(InvalidInput) {
-    let tokens = try PoolTokens(signIn.tokens, of: client)
+    let tokens = try ProviderTokens(signIn.tokens, of: client)
     self.init(
       tokens: tokens,
       username: tokens.access.username ?? tokens.id.username ?? signIn.tokens.id.subject,

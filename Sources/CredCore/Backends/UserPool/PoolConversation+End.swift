@@ -83,7 +83,7 @@ extension PoolConversation {
   // MARK: Tokens
 
   mutating func received(
-    _ tokens: PoolTokens, _ serverTime: WallTime?, _ context: inout Context
+    _ tokens: ProviderTokens, _ serverTime: WallTime?, _ context: inout Context
   ) -> Action {
     if let id = tokens.id.username, let access = tokens.access.username,
       !id.utf8.elementsEqual(access.utf8)
@@ -161,29 +161,29 @@ extension PoolConversation {
   }
 
   /// The tokens of a user whom the pool has signed in, before they are the session's.
-  public var unclaimedTokens: PoolSession? {
+  public var unclaimedTokens: ProviderSession? {
     switch state {
     case .asked(let question):
       guard case .device(let arrival, let device, _) = question.subject else { return nil }
-      return PoolSession(signIn(arrival, deviceKey: device.key), keepsAccessToken: false)
+      return ProviderSession(signIn(arrival, deviceKey: device.key), keepsAccessToken: false)
     case .confirming(let arrival, let device, _):
-      return PoolSession(signIn(arrival, deviceKey: device.key), keepsAccessToken: false)
+      return ProviderSession(signIn(arrival, deviceKey: device.key), keepsAccessToken: false)
     case .begun, .preparing, .sending, .proving, .ended: return nil
     }
   }
 
   /// The same of a reply that comes after the end of the sign-in.
-  public func unclaimedTokens(in event: Event, now: Instant) -> PoolSession? {
+  public func unclaimedTokens(in event: Event, now: Instant) -> ProviderSession? {
     guard case .replied(.signIn(let reply)) = event, case .tokens(let tokens) = reply.step else {
       return nil
     }
     let arrival = ReceivedTokens(tokens: tokens, serverTime: reply.serverTime, received: now)
-    return PoolSession(signIn(arrival, deviceKey: device?.key), keepsAccessToken: false)
+    return ProviderSession(signIn(arrival, deviceKey: device?.key), keepsAccessToken: false)
   }
 
-  private func signIn(_ arrival: ReceivedTokens, deviceKey: String?) -> PoolSignIn {
+  private func signIn(_ arrival: ReceivedTokens, deviceKey: String?) -> AcceptedSignIn {
     let tokens = arrival.tokens
-    return PoolSignIn(
+    return AcceptedSignIn(
       tokens: tokens, username: tokens.access.username ?? tokens.id.username ?? username,
       deviceKey: deviceKey, issuer: plan.issuer, serverTime: arrival.serverTime,
       received: arrival.received)

@@ -9,12 +9,12 @@ public struct PoolConversation: Sendable {
     /// The backend's name.
     public var backend: String
     /// Of a user pool.
-    public var issuer: PoolIssuer
+    public var issuer: ProviderIssuer
     public var flow: UserPoolSettings.AuthFlow
     public var rememberDevice: UserPoolSettings.DeviceMemory
 
     public init(
-      backend: String, issuer: PoolIssuer, flow: UserPoolSettings.AuthFlow = .srp,
+      backend: String, issuer: ProviderIssuer, flow: UserPoolSettings.AuthFlow = .srp,
       rememberDevice: UserPoolSettings.DeviceMemory = .no
     ) {
       self.backend = backend
@@ -125,7 +125,7 @@ public struct PoolConversation: Sendable {
 
   /// Tokens, and when they came.
   struct ReceivedTokens: Sendable {
-    let tokens: PoolTokens
+    let tokens: ProviderTokens
     let serverTime: WallTime?
     let received: Instant
   }
@@ -231,7 +231,7 @@ public struct PoolConversation: Sendable {
 /// What a conversation with a user pool ends with.
 public struct PoolSignInResult: Sendable, Equatable {
   /// What goes into the session.
-  public let signIn: PoolSignIn
+  public let signIn: AcceptedSignIn
   /// A device to keep: the pool knows it from now on, and it takes the place of a second factor.
   public let newDevice: DeviceSecret?
   /// A device that the pool knows from now on, and that the user has not told it to remember: it is

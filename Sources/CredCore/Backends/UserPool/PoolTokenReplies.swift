@@ -1,4 +1,4 @@
-extension PoolToken {
+extension ProviderToken {
   /// - Throws: if it is no token, or one of another kind, client or pool. An access token in place
   ///   of an ID token would go to others, who could use it for the account.
   init(_ token: Secret, _ kind: Kind, of client: UserPoolClient) throws(InvalidInput) {
@@ -28,7 +28,7 @@ extension PoolToken {
   }
 }
 
-extension PoolToken {
+extension ProviderToken {
   enum Kind: String {
     case id
     case access
@@ -57,12 +57,12 @@ extension PoolToken {
   }
 }
 
-extension PoolTokens {
+extension ProviderTokens {
   /// AuthenticationResult.
   init(_ result: JSONValue, of client: UserPoolClient) throws(InvalidInput) {
     self.init(
-      id: try PoolToken(result.requiredSecret("IdToken"), .id, of: client),
-      access: try PoolToken(result.requiredSecret("AccessToken"), .access, of: client),
+      id: try ProviderToken(result.requiredSecret("IdToken"), .id, of: client),
+      access: try ProviderToken(result.requiredSecret("AccessToken"), .access, of: client),
       refresh: try Self.refreshToken(in: result),
       accessLifetime: result["ExpiresIn"]?.double.flatMap {
         (0...Self.longestLifetime).contains($0) ? .seconds($0) : nil
@@ -88,7 +88,7 @@ extension PoolTokens {
 public struct PoolSignInReply: Sendable, Equatable {
   public enum Step: Sendable, Equatable {
     case challenge(PoolChallenge)
-    case tokens(PoolTokens)
+    case tokens(ProviderTokens)
   }
 
   public let step: Step
@@ -106,7 +106,7 @@ extension UserPoolClient {
     let object = try success(reply, purpose)
     return try checked(upstream) { () throws(InvalidInput) in
       if let result = object["AuthenticationResult"], result != .null {
-        let tokens = try PoolTokens(result, of: self)
+        let tokens = try ProviderTokens(result, of: self)
         return PoolSignInReply(step: .tokens(tokens), serverTime: reply.date)
       }
       guard object["ChallengeName"] != nil else {
@@ -118,7 +118,7 @@ extension UserPoolClient {
   }
 
   /// Reads the tokens of a renewal, which asks nothing back.
-  public func renewal(from reply: HTTPReply) throws(UpstreamFailure) -> PoolTokens {
+  public func renewal(from reply: HTTPReply) throws(UpstreamFailure) -> ProviderTokens {
     guard case .tokens(let tokens) = try signInReply(from: reply, to: .renewal).step else {
       throw .malformed(
         InvalidInput(field: "the reply", reason: "asks for something in place of new tokens"),

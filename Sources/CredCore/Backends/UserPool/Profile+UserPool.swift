@@ -19,7 +19,7 @@ extension Profile {
       return nil
     }
     return try UserPoolClient(
-      backend: backend.name, endpoint: userPool.host(in: settings), pool: pool,
+      backend: backend.name, host: userPool.host(in: settings), pool: pool,
       id: issuer.clientID, secret: secret)
   }
 

@@ -5,11 +5,11 @@ public struct RememberedDevices: Sendable, Equatable {
   /// it.
   public struct Owner: Sendable, Equatable {
     public let person: SessionOwner
-    public let issuer: PoolIssuer
+    public let issuer: ProviderIssuer
     /// The immutable user name in the pool.
     public let username: String
 
-    public init(person: SessionOwner, issuer: PoolIssuer, username: String) {
+    public init(person: SessionOwner, issuer: ProviderIssuer, username: String) {
       self.person = person
       self.issuer = issuer
       self.username = username
@@ -42,7 +42,7 @@ public struct RememberedDevices: Sendable, Equatable {
 
   /// A person's devices at a pool that sign-ins use, each with the immutable name of its user there.
   public func devices(
-    of person: SessionOwner, at issuer: PoolIssuer
+    of person: SessionOwner, at issuer: ProviderIssuer
   ) -> [(username: String, device: DeviceSecret)] {
     entries.filter { $0.isUsed && $0.owner.person == person && $0.owner.issuer == issuer }
       .map { ($0.owner.username, $0.device) }
@@ -70,7 +70,7 @@ public struct RememberedDevices: Sendable, Equatable {
   }
 
   /// Drops a pool's devices, whatever the user's name there was.
-  public mutating func forgetAll(of issuer: PoolIssuer) {
+  public mutating func forgetAll(of issuer: ProviderIssuer) {
     entries.removeAll { $0.owner.issuer == issuer }
   }
 
@@ -145,7 +145,7 @@ extension RememberedDevices.Entry {
     if owner.person != .unknown { writer.field(Tag.person, owner.person.name ?? "") }
     writer.field(Tag.pool, owner.issuer.pool?.description)
     writer.field(Tag.clientID, owner.issuer.clientID)
-    writer.field(Tag.endpoint, owner.issuer.endpoint)
+    writer.field(Tag.endpoint, owner.issuer.host)
     writer.field(Tag.username, owner.username)
     writer.field(Tag.key, device.key)
     writer.field(Tag.groupKey, device.groupKey)
@@ -173,7 +173,7 @@ extension RememberedDevices.Entry {
     else { throw .missing("device") }
     let person: SessionOwner =
       texts[Tag.person].map { SessionOwner(name: $0.isEmpty ? nil : $0) } ?? .unknown
-    let issuer = PoolIssuer(pool: pool, clientID: clientID, endpoint: endpoint)
+    let issuer = ProviderIssuer(pool: pool, clientID: clientID, host: endpoint)
     owner = RememberedDevices.Owner(person: person, issuer: issuer, username: username)
     device = DeviceSecret(key: key, groupKey: groupKey, password: password)
     self.isUsed = isUsed

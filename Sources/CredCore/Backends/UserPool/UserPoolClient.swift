@@ -6,7 +6,7 @@
 public struct UserPoolClient: Sendable, Equatable {
   /// The backend's name in the configuration, for messages.
   public let backend: String
-  public let endpoint: AWSEndpoint
+  public let host: AWSHost
   public let pool: UserPoolID
   public let id: String
   /// Nil for a public client.
@@ -14,7 +14,7 @@ public struct UserPoolClient: Sendable, Equatable {
 
   /// - Throws: if Cognito would refuse the id or the secret.
   public init(
-    backend: String, endpoint: AWSEndpoint, pool: UserPoolID, id: String, secret: Secret?
+    backend: String, host: AWSHost, pool: UserPoolID, id: String, secret: Secret?
   ) throws(InvalidInput) {
     guard UserPoolInput.isClientID(id) else {
       throw InvalidInput(field: "client_id", reason: "is not \(UserPoolInput.clientIDForm)")
@@ -30,7 +30,7 @@ public struct UserPoolClient: Sendable, Equatable {
       }
     }
     self.backend = backend
-    self.endpoint = endpoint
+    self.host = host
     self.pool = pool
     self.id = id
     self.secret = secret
@@ -51,7 +51,7 @@ public struct UserPoolClient: Sendable, Equatable {
   func request(
     _ operation: UserPoolOperation, _ members: (inout JSONWriter) -> Void
   ) -> HTTPRequest {
-    endpoint.request("AWSCognitoIdentityProviderService.\(operation.rawValue)", members)
+    host.request("AWSCognitoIdentityProviderService.\(operation.rawValue)", members)
   }
 }
 
@@ -181,7 +181,7 @@ extension JSONWriter {
 }
 
 extension UserPoolClient {
-  public var issuer: PoolIssuer {
-    PoolIssuer(pool: pool, clientID: id, endpoint: endpoint.url)
+  public var issuer: ProviderIssuer {
+    ProviderIssuer(pool: pool, clientID: id, host: host.url)
   }
 }

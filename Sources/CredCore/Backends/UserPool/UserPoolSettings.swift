@@ -73,19 +73,19 @@ extension UserPoolSettings: ProviderKind {
   public static var traits: ProviderTraits { .userPool }
 
   public func trust(in profile: ProfileSettings) throws(InvalidInput) -> SessionPlan.BackendTrust {
-    .userPool(
-      PoolIssuer(
-        pool: try UserPoolID(userPoolID), clientID: clientID, endpoint: try host(in: profile).url))
+    .provider(
+      ProviderIssuer(
+        pool: try UserPoolID(userPoolID), clientID: clientID, host: try host(in: profile).url))
   }
 
   /// Where its requests go. FIPS and dualstack choose among AWS's own hosts: the reader refuses them
   /// beside an endpoint.
-  func host(in profile: ProfileSettings) throws(InvalidInput) -> AWSEndpoint {
+  func host(in profile: ProfileSettings) throws(InvalidInput) -> AWSHost {
     let region = try UserPoolID(userPoolID).region
     if let endpoint {
-      return try AWSEndpoint(.cognitoUserPools, region: region, custom: endpoint.text)
+      return try AWSHost(.cognitoUserPools, region: region, custom: endpoint.text)
     }
-    return try AWSEndpoint(
+    return try AWSHost(
       .cognitoUserPools, region: region, fips: profile.fips, dualStack: profile.dualstack)
   }
 
@@ -127,8 +127,8 @@ extension UserPoolSettings: ProviderKind {
     ].compactMap(\.self)
   }
 
-  public func place(of issuer: PoolIssuer?) -> [String?] {
-    [userPoolID, clientID, issuer?.endpoint, caFile]
+  public func place(of issuer: ProviderIssuer?) -> [String?] {
+    [userPoolID, clientID, issuer?.host, caFile]
   }
 
   public var credentialSettings: [String] { [providerName].compactMap(\.self) }

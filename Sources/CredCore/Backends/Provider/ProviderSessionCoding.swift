@@ -1,4 +1,4 @@
-extension PoolSession {
+extension ProviderSession {
   private enum Tag {
     static let pool: UInt8 = 1
     static let clientID: UInt8 = 2
@@ -27,7 +27,7 @@ extension PoolSession {
       writer.field(Tag.loginsKey, key)
     }
     writer.field(Tag.clientID, issuer.clientID)
-    writer.field(Tag.endpoint, issuer.endpoint)
+    writer.field(Tag.endpoint, issuer.host)
     writer.field(Tag.username, username)
     writer.field(Tag.subject, subject)
     writer.field(Tag.deviceKey, deviceKey)
@@ -47,7 +47,7 @@ extension PoolSession {
     var signedInAt: WallTime?
     var provedAt: Instant?
     var refreshToken: Secret?
-    var (idToken, accessToken): (HeldPoolToken?, HeldPoolToken?)
+    var (idToken, accessToken): (HeldProviderToken?, HeldProviderToken?)
     var (provider, loginsKey, tokenEndpoint): (OIDCIssuer?, String?, String?)
     var usesUpdatedKey = false
     while let field = try fields.next() {
@@ -64,8 +64,8 @@ extension PoolSession {
       case Tag.provedAt: provedAt = try field.instant("time of the sign-in")
       case Tag.refreshToken:
         refreshToken = try field.secret("refresh token", limit: Limits.Upstream.tokenLength)
-      case Tag.idToken: idToken = try HeldPoolToken(reading: field.fields)
-      case Tag.accessToken: accessToken = try HeldPoolToken(reading: field.fields)
+      case Tag.idToken: idToken = try HeldProviderToken(reading: field.fields)
+      case Tag.accessToken: accessToken = try HeldProviderToken(reading: field.fields)
       case Tag.provider:
         provider = try? OIDCIssuer(field.text("provider"))
         guard provider != nil else { throw .invalid("provider") }
@@ -78,12 +78,12 @@ extension PoolSession {
     guard let clientID, let endpoint, let username, let refreshToken else {
       throw .missing("user pool's session")
     }
-    let issuer: PoolIssuer
+    let issuer: ProviderIssuer
     if let pool {
-      issuer = PoolIssuer(pool: pool, clientID: clientID, endpoint: endpoint)
+      issuer = ProviderIssuer(pool: pool, clientID: clientID, host: endpoint)
     } else if let provider, let loginsKey {
-      issuer = PoolIssuer(
-        provider: provider, loginsKey: loginsKey, clientID: clientID, endpoint: endpoint)
+      issuer = ProviderIssuer(
+        provider: provider, loginsKey: loginsKey, clientID: clientID, host: endpoint)
     } else {
       throw .missing("user pool's session")
     }
@@ -94,7 +94,7 @@ extension PoolSession {
   }
 }
 
-extension HeldPoolToken {
+extension HeldProviderToken {
   private enum Tag {
     static let token: UInt8 = 1
     static let received: UInt8 = 2

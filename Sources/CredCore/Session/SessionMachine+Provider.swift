@@ -5,27 +5,27 @@ extension SessionMachine {
   /// Takes the tokens of a sign-in that a user pool has accepted.
   ///
   /// - Returns: why it cannot; nil if it has.
-  mutating func usePoolTokens(
-    _ poolSignIn: PoolSignIn, _ context: inout EventContext
+  mutating func useProviderTokens(
+    _ acceptedSignIn: AcceptedSignIn, _ context: inout EventContext
   ) -> ProtocolError? {
-    guard plan.backend.issuer == poolSignIn.issuer else {
+    guard plan.backend.issuer == acceptedSignIn.issuer else {
       return ProtocolError(.signInFailed, "the profile's configuration changed in between")
     }
     guard
-      let new = PoolSession(poolSignIn, keepsAccessToken: plan.keepsAccessToken)
+      let new = ProviderSession(acceptedSignIn, keepsAccessToken: plan.keepsAccessToken)
     else {
       return .noRefreshToken
     }
-    let session = new.usingKey(of: held.state.poolSession)
+    let session = new.usingKey(of: held.state.providerSession)
     // Another user's identity and logins must not become this one's. A guest's identity does.
-    if !(held.state.poolSession?.isOfSameUser(as: session) ?? false) {
+    if !(held.state.providerSession?.isOfSameUser(as: session) ?? false) {
       if held.state != .guest { setIdentity(nil, &context) }
       held.removeTokens()
       refuseAccountWaiters(&context)
     }
     forgetCredentials(&context)
     held.username = session.username
-    held.state = .signedIn(.userPool(session))
+    held.state = .signedIn(.provider(session))
     acceptSignIn(&context)
     return nil
   }
@@ -42,11 +42,11 @@ extension SessionMachine {
 
   /// Takes renewed tokens. They are in the snapshot before the next call starts: where the pool
   /// rotates refresh tokens, the former one is dead.
-  mutating func poolTokensReceived(
-    _ tokens: PoolTokens, _ serverTime: WallTime?, _ refresh: Refresh,
+  mutating func providerTokensReceived(
+    _ tokens: ProviderTokens, _ serverTime: WallTime?, _ refresh: Refresh,
     _ context: inout EventContext
   ) {
-    guard case .userPool(let session) = refresh.method, session.isUser(of: tokens) else {
+    guard case .provider(let session) = refresh.method, session.isUser(of: tokens) else {
       return fail(refresh, .tokensOfAnotherUser, &context)
     }
     let renewed = session.renewed(
@@ -76,7 +76,7 @@ extension SessionMachine {
     _ token: Secret, _ failure: UpstreamFailure, _ refresh: Refresh,
     _ context: inout EventContext
   ) {
-    guard case .userPool(let session) = refresh.method else {
+    guard case .provider(let session) = refresh.method else {
       return fail(refresh, .tokensOfAnotherUser, &context)
     }
     var refresh = refresh
@@ -87,39 +87,39 @@ extension SessionMachine {
   /// Replaces the session of a refresh. A login that is refused goes back to the session before it, with
   /// the refresh token of now.
   private mutating func replace(
-    _ session: PoolSession, by next: PoolSession, in refresh: inout Refresh,
+    _ session: ProviderSession, by next: ProviderSession, in refresh: inout Refresh,
     _ context: inout EventContext
   ) {
-    if let before = signIn?.before.state.poolSession, before.isOfSameUser(as: session),
+    if let before = signIn?.before.state.providerSession, before.isOfSameUser(as: session),
       before.refreshToken == session.refreshToken
     {
-      signIn?.before.state = .signedIn(.userPool(next))
+      signIn?.before.state = .signedIn(.provider(next))
     }
-    refresh.method = .userPool(next)
-    setState(.signedIn(.userPool(next)), &context)
+    refresh.method = .provider(next)
+    setState(.signedIn(.provider(next)), &context)
   }
 }
 
 extension Held {
   /// Drops tokens of providers that have ended. Refresh tokens stay.
-  mutating func dropEndedPoolTokens(_ now: Instant) {
+  mutating func dropEndedProviderTokens(_ now: Instant) {
     if let kept = link?.dropEnded(now) { link = kept }
-    guard case .signedIn(.userPool(let session)) = state, let kept = session.dropEnded(now)
+    guard case .signedIn(.provider(let session)) = state, let kept = session.dropEnded(now)
     else { return }
-    state = .signedIn(.userPool(kept))
+    state = .signedIn(.provider(kept))
   }
 
   /// When the next of them ends.
-  var poolTokenEnd: Instant? {
-    guard case .signedIn(.userPool(let session)) = state else { return link?.tokenEnd }
+  var providerTokenEnd: Instant? {
+    guard case .signedIn(.provider(let session)) = state else { return link?.tokenEnd }
     return [session.tokenEnd, link?.tokenEnd].compactMap(\.self).min()
   }
 }
 
 extension SignInState {
   /// Of a user pool; nil for another sign-in.
-  public var poolSession: PoolSession? {
-    if case .userPool(let session) = method { session } else { nil }
+  public var providerSession: ProviderSession? {
+    if case .provider(let session) = method { session } else { nil }
   }
 }
 

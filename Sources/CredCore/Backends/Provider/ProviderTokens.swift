@@ -1,6 +1,6 @@
 /// A token of a provider with the claims that credd reads. Over TLS it comes from the provider itself, so
 /// the signature is left to those who get it from credd.
-public struct PoolToken: Sendable, Equatable {
+public struct ProviderToken: Sendable, Equatable {
   /// Passed on unchanged.
   public let token: Secret
   /// `exp`. A token that is no JWT has no claims.
@@ -43,9 +43,9 @@ public struct PoolToken: Sendable, Equatable {
 }
 
 /// The tokens that a sign-in or a renewal ends with.
-public struct PoolTokens: Sendable, Equatable {
-  public let id: PoolToken
-  public let access: PoolToken
+public struct ProviderTokens: Sendable, Equatable {
+  public let id: ProviderToken
+  public let access: ProviderToken
   /// Nil in most renewals: the one that was sent stays valid.
   public let refresh: Secret?
   /// How long the access token lasts; nil where the provider does not say it.
@@ -54,7 +54,7 @@ public struct PoolTokens: Sendable, Equatable {
   public let newDevice: NewDevice?
 
   init(
-    id: PoolToken, access: PoolToken, refresh: Secret?, accessLifetime: Duration?,
+    id: ProviderToken, access: ProviderToken, refresh: Secret?, accessLifetime: Duration?,
     newDevice: NewDevice? = nil
   ) {
     self.id = id

@@ -1,13 +1,13 @@
 /// A sign-in at a user pool or a provider that has succeeded: what goes into the session.
-public struct PoolSignIn: Sendable, Equatable {
-  public let tokens: PoolTokens
+public struct AcceptedSignIn: Sendable, Equatable {
+  public let tokens: ProviderTokens
   /// The immutable user name, as the pool itself said it. An alias that somebody typed is another
   /// name.
   public let username: String
   /// The key of the device to which the refresh token is tied; nil where the pool tracks none.
   public let deviceKey: String?
   /// Who gave the tokens. They go to nobody else.
-  public let issuer: PoolIssuer
+  public let issuer: ProviderIssuer
   /// The server's time, of the reply with the tokens.
   public let serverTime: WallTime?
   /// When that reply arrived.
@@ -16,7 +16,7 @@ public struct PoolSignIn: Sendable, Equatable {
   public let tokenEndpoint: String?
 
   public init(
-    tokens: PoolTokens, username: String, deviceKey: String? = nil, issuer: PoolIssuer,
+    tokens: ProviderTokens, username: String, deviceKey: String? = nil, issuer: ProviderIssuer,
     serverTime: WallTime?, received: Instant, tokenEndpoint: String? = nil
   ) {
     self.tokenEndpoint = tokenEndpoint

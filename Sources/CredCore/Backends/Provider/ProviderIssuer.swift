@@ -1,6 +1,6 @@
-/// One client of a user pool or of an OpenID Connect provider, at one endpoint. A token, a device's
+/// One client of a user pool or of an OpenID Connect provider, at one host. A token, a device's
 /// secret or a challenge belongs to the one that gave it. It holds no secret.
-public struct PoolIssuer: Sendable, Hashable {
+public struct ProviderIssuer: Sendable, Hashable {
   public enum Kind: Sendable, Hashable {
     case cognito(UserPoolID)
     case oidc(OIDCIssuer, loginsKey: String)
@@ -10,18 +10,18 @@ public struct PoolIssuer: Sendable, Hashable {
   public let clientID: String
   /// The URL that its requests go to; of a provider, the one that the configuration sets over discovery,
   /// or an empty text.
-  public let endpoint: String
+  public let host: String
 
-  public init(pool: UserPoolID, clientID: String, endpoint: String) {
+  public init(pool: UserPoolID, clientID: String, host: String) {
     kind = .cognito(pool)
     self.clientID = clientID
-    self.endpoint = endpoint
+    self.host = host
   }
 
-  public init(provider: OIDCIssuer, loginsKey: String, clientID: String, endpoint: String) {
+  public init(provider: OIDCIssuer, loginsKey: String, clientID: String, host: String) {
     kind = .oidc(provider, loginsKey: loginsKey)
     self.clientID = clientID
-    self.endpoint = endpoint
+    self.host = host
   }
 
   /// In what the provider differs from others.

@@ -3,9 +3,9 @@
 ///
 /// A class because it never changes, and because few of many sessions have one: a session, its
 /// snapshot and a refresh share it.
-public final class PoolSession: Sendable, Equatable {
+public final class ProviderSession: Sendable, Equatable {
   /// Who gave the tokens. They go to nobody else.
-  public let issuer: PoolIssuer
+  public let issuer: ProviderIssuer
   /// The immutable user name of a user pool; a provider's name for people to read.
   public let username: String
   /// `sub`.
@@ -20,9 +20,9 @@ public final class PoolSession: Sendable, Equatable {
   /// Empty after the pool refused it, and where a provider gave none.
   public let refreshToken: Secret
   /// For the logins map; nil where it was refused or has expired.
-  public let idToken: HeldPoolToken?
+  public let idToken: HeldProviderToken?
   /// Kept only where programs may have it.
-  public let accessToken: HeldPoolToken?
+  public let accessToken: HeldProviderToken?
   /// Where a provider gave the refresh token: it goes to no other place. Nil for a user pool.
   public let tokenEndpoint: String?
   /// Whether the identity pool took the ID token under the key of the pool's updated issuer, and not
@@ -30,9 +30,10 @@ public final class PoolSession: Sendable, Equatable {
   let usesUpdatedKey: Bool
 
   init(
-    issuer: PoolIssuer, username: String, subject: String?, deviceKey: String?,
-    signedInAt: WallTime?, provedAt: Instant? = nil, refreshToken: Secret, idToken: HeldPoolToken?,
-    accessToken: HeldPoolToken?, tokenEndpoint: String? = nil, usesUpdatedKey: Bool = false
+    issuer: ProviderIssuer, username: String, subject: String?, deviceKey: String?,
+    signedInAt: WallTime?, provedAt: Instant? = nil, refreshToken: Secret,
+    idToken: HeldProviderToken?,
+    accessToken: HeldProviderToken?, tokenEndpoint: String? = nil, usesUpdatedKey: Bool = false
   ) {
     self.usesUpdatedKey = usesUpdatedKey
     self.provedAt = provedAt
@@ -47,7 +48,7 @@ public final class PoolSession: Sendable, Equatable {
     self.accessToken = accessToken
   }
 
-  public static func == (one: PoolSession, other: PoolSession) -> Bool {
+  public static func == (one: ProviderSession, other: ProviderSession) -> Bool {
     if one === other { return true }
     return one.issuer == other.issuer && one.username == other.username
       && one.subject == other.subject && one.deviceKey == other.deviceKey
@@ -58,7 +59,7 @@ public final class PoolSession: Sendable, Equatable {
   }
 
   /// Whether both are sign-ins of the same user at the same place.
-  public func isOfSameUser(as other: PoolSession) -> Bool {
+  public func isOfSameUser(as other: ProviderSession) -> Bool {
     guard issuer == other.issuer else { return false }
     return issuer.traits.keepsUsernames
       ? username.utf8.elementsEqual(other.username.utf8) : subject == other.subject
@@ -66,7 +67,7 @@ public final class PoolSession: Sendable, Equatable {
 }
 
 /// A token of a user pool with its lifetime on this host's clock.
-public struct HeldPoolToken: Sendable, Equatable {
+public struct HeldProviderToken: Sendable, Equatable {
   public let token: Secret
   public let received: Instant
   /// The remaining time at arrival; nil where it is unknown, and the token is used once.
@@ -88,10 +89,10 @@ public struct HeldPoolToken: Sendable, Equatable {
   public var expires: Instant? { lifetime.map { received + $0 } }
 
   /// `exp`; nil for a token that is no JWT.
-  public var expiration: WallTime? { PoolToken.expiration(of: token) }
+  public var expiration: WallTime? { ProviderToken.expiration(of: token) }
 
   /// Whether it may change the account: only programs that the operator trusts with it get it.
-  public var mayChangeAccount: Bool { PoolToken.mayChangeAccount(token) }
+  public var mayChangeAccount: Bool { ProviderToken.mayChangeAccount(token) }
 
   /// Whether it may go into a request now. One of unknown lifetime goes into those of its arrival.
   func isUsable(_ now: Instant) -> Bool {
@@ -101,10 +102,10 @@ public struct HeldPoolToken: Sendable, Equatable {
 
 // MARK: - Changes
 
-extension PoolSession {
+extension ProviderSession {
   /// The session of a sign-in that has just succeeded. Without a refresh token it lasts as long as its ID
   /// token; nil where the provider always gives one.
-  public convenience init?(_ signIn: PoolSignIn, keepsAccessToken: Bool) {
+  public convenience init?(_ signIn: AcceptedSignIn, keepsAccessToken: Bool) {
     let tokens = signIn.tokens
     let isMissed = signIn.issuer.traits.alwaysGivesRefreshToken
     guard let refreshToken = tokens.refresh ?? (isMissed ? nil : Secret([])) else { return nil }
@@ -118,7 +119,7 @@ extension PoolSession {
   }
 
   /// Tokens that are to be revoked, in the form of a session.
-  public convenience init(_ tokens: UnclaimedTokens, of issuer: PoolIssuer) {
+  public convenience init(_ tokens: UnclaimedTokens, of issuer: ProviderIssuer) {
     self.init(
       issuer: issuer, username: "", subject: tokens.subject, deviceKey: nil, signedInAt: nil,
       refreshToken: tokens.refresh, idToken: nil, accessToken: nil,
@@ -126,8 +127,8 @@ extension PoolSession {
   }
 
   /// With another refresh token: the former one is dead, even where nothing else came of a renewal.
-  func replacing(refreshToken: Secret) -> PoolSession {
-    PoolSession(
+  func replacing(refreshToken: Secret) -> ProviderSession {
+    ProviderSession(
       issuer: issuer, username: username, subject: subject, deviceKey: deviceKey,
       signedInAt: signedInAt, provedAt: provedAt, refreshToken: refreshToken, idToken: idToken,
       accessToken: accessToken, tokenEndpoint: tokenEndpoint, usesUpdatedKey: usesUpdatedKey)
@@ -136,9 +137,9 @@ extension PoolSession {
   /// With new tokens. The pool may have given another refresh token, and then the former one is
   /// dead; it keeps the device's key and the time of the sign-in.
   func renewed(
-    _ tokens: PoolTokens, serverTime: WallTime?, received: Instant, keepsAccessToken: Bool
-  ) -> PoolSession {
-    PoolSession(
+    _ tokens: ProviderTokens, serverTime: WallTime?, received: Instant, keepsAccessToken: Bool
+  ) -> ProviderSession {
+    ProviderSession(
       issuer: issuer, username: username, subject: tokens.id.subject ?? subject,
       deviceKey: deviceKey ?? tokens.access.deviceKey,
       signedInAt: signedInAt, provedAt: provedAt, refreshToken: tokens.refresh ?? refreshToken,
@@ -148,7 +149,7 @@ extension PoolSession {
   }
 
   /// Whether renewed tokens are this user's.
-  func isUser(of tokens: PoolTokens) -> Bool {
+  func isUser(of tokens: ProviderTokens) -> Bool {
     // Other tokens were checked for their subject when they came.
     guard issuer.traits.keepsUsernames else { return tokens.id.subject == subject }
     let names = [tokens.id.username, tokens.access.username].compactMap(\.self)
@@ -156,8 +157,8 @@ extension PoolSession {
   }
 
   /// With the tokens that are still of use; the refresh token stays.
-  func keeping(id: Bool, access: Bool) -> PoolSession {
-    PoolSession(
+  func keeping(id: Bool, access: Bool) -> ProviderSession {
+    ProviderSession(
       issuer: issuer, username: username, subject: subject, deviceKey: deviceKey,
       signedInAt: signedInAt, provedAt: provedAt, refreshToken: refreshToken,
       idToken: id ? idToken : nil, accessToken: access ? accessToken : nil,
@@ -165,16 +166,16 @@ extension PoolSession {
   }
 
   /// With the key under which its ID token goes into a logins map.
-  func using(_ key: PoolIssuers.Form) -> PoolSession {
-    PoolSession(
+  func using(_ key: PoolIssuers.Form) -> ProviderSession {
+    ProviderSession(
       issuer: issuer, username: username, subject: subject, deviceKey: deviceKey,
       signedInAt: signedInAt, provedAt: provedAt, refreshToken: refreshToken, idToken: idToken,
       accessToken: accessToken, tokenEndpoint: tokenEndpoint, usesUpdatedKey: key == .updated)
   }
 
   /// What stays of it when only a new sign-in helps: who it was.
-  var withoutTokens: PoolSession {
-    PoolSession(
+  var withoutTokens: ProviderSession {
+    ProviderSession(
       issuer: issuer, username: username, subject: subject, deviceKey: nil, signedInAt: nil,
       provedAt: nil, refreshToken: Secret([]), idToken: nil, accessToken: nil)
   }
@@ -185,14 +186,14 @@ extension PoolSession {
   }
 
   /// Without tokens that have ended; nil if none has.
-  func dropEnded(_ now: Instant) -> PoolSession? {
+  func dropEnded(_ now: Instant) -> ProviderSession? {
     let keepsID = idToken.map { $0.usableUntil > now } ?? true
     let keepsAccess = accessToken.map { $0.usableUntil > now } ?? true
     return keepsID && keepsAccess ? nil : keeping(id: keepsID, access: keepsAccess)
   }
 }
 
-extension PoolSignIn {
+extension AcceptedSignIn {
   /// When the user proved who they are, on this host's clock. A time in the future of the pool's own
   /// is no time.
   fileprivate var provedAt: Instant? {
@@ -207,17 +208,17 @@ extension PoolSignIn {
   private static let clockTolerance = Duration.seconds(60)
 }
 
-extension PoolTokens {
-  fileprivate func heldID(_ serverTime: WallTime?, _ received: Instant) -> HeldPoolToken {
-    HeldPoolToken(id.token, lifetime: id.lifetime(at: serverTime), received: received)
+extension ProviderTokens {
+  fileprivate func heldID(_ serverTime: WallTime?, _ received: Instant) -> HeldProviderToken {
+    HeldProviderToken(id.token, lifetime: id.lifetime(at: serverTime), received: received)
   }
 
-  fileprivate func heldAccess(_ serverTime: WallTime?, _ received: Instant) -> HeldPoolToken {
-    HeldPoolToken(
+  fileprivate func heldAccess(_ serverTime: WallTime?, _ received: Instant) -> HeldProviderToken {
+    HeldProviderToken(
       access.token,
       lifetime: access.lifetime(at: serverTime) ?? accessLifetime
         // Where nobody says it, the token is used again as long as no new one is asked for anyway.
-        ?? Limits.User.poolDemandInterval,
+        ?? Limits.User.providerDemandInterval,
       received: received)
   }
 }

@@ -1,7 +1,7 @@
 /// A renewal at a user pool or a provider outlives the refresh that asked for it: where refresh tokens
 /// are rotated, its outcome alone has the next one. A `clear`, a sign-in or another profile ends the
 /// refresh; the session then takes the tokens all the same, and asks for nothing else meanwhile.
-struct PoolRenewal: Sendable, Equatable {
+struct ProviderRenewal: Sendable, Equatable {
   let call: CallID
   /// The refresh token that was sent.
   let token: Secret
@@ -10,24 +10,24 @@ struct PoolRenewal: Sendable, Equatable {
 
 extension Refresh {
   /// Whether a renewal that another refresh asked for is the one that this one would ask for.
-  func takes(_ outcome: UpstreamOutcome, of renewal: PoolRenewal) -> Bool {
-    guard case .userPool(let session) = method, session.refreshToken == renewal.token else {
+  func takes(_ outcome: UpstreamOutcome, of renewal: ProviderRenewal) -> Bool {
+    guard case .provider(let session) = method, session.refreshToken == renewal.token else {
       return false
     }
-    if case .poolTokens = outcome { return true }
+    if case .providerTokens = outcome { return true }
     // With an ID token it can go on without the pool.
     return session.idToken == nil
   }
 }
 
-extension PoolSession {
+extension ProviderSession {
   /// With the refresh token of a renewal that ends after the session; the same where it failed.
-  public func continued(by outcome: UpstreamOutcome, at now: Instant) -> PoolSession {
+  public func continued(by outcome: UpstreamOutcome, at now: Instant) -> ProviderSession {
     switch outcome {
-    case .poolTokens(let tokens, let serverTime) where isUser(of: tokens):
+    case .providerTokens(let tokens, let serverTime) where isUser(of: tokens):
       renewed(tokens, serverTime: serverTime, received: now, keepsAccessToken: true)
     // Another user's: it is to end too.
-    case .poolTokens(let tokens, _): replacing(refreshToken: tokens.refresh ?? refreshToken)
+    case .providerTokens(let tokens, _): replacing(refreshToken: tokens.refresh ?? refreshToken)
     case .refreshTokenReplaced(let token, _): replacing(refreshToken: token)
     default: self
     }
@@ -35,12 +35,12 @@ extension PoolSession {
 
   /// What a renewal has shown to live, and what is to be revoked unless a session keeps it; nil where it
   /// has shown nothing new.
-  public func shown(by outcome: UpstreamOutcome, at now: Instant) -> PoolSession? {
-    if case .poolTokens(let tokens, _) = outcome, isUser(of: tokens), tokens.refresh == nil {
+  public func shown(by outcome: UpstreamOutcome, at now: Instant) -> ProviderSession? {
+    if case .providerTokens(let tokens, _) = outcome, isUser(of: tokens), tokens.refresh == nil {
       return nil
     }
     switch outcome {
-    case .poolTokens, .refreshTokenReplaced: return continued(by: outcome, at: now)
+    case .providerTokens, .refreshTokenReplaced: return continued(by: outcome, at: now)
     default: return nil
     }
   }
@@ -51,7 +51,7 @@ extension SessionMachine {
   public var renewalCall: CallID? { awaitedRenewal?.call }
 
   /// The renewal under way of the session that is held, or that a refused sign-in goes back to.
-  var awaitedRenewal: PoolRenewal? {
+  var awaitedRenewal: ProviderRenewal? {
     guard let renewal else { return nil }
     return holds(renewal.token) ? renewal : nil
   }
@@ -61,9 +61,9 @@ extension SessionMachine {
 
   /// The sign-ins at user pools and providers whose tokens it has: its own, the one that is linked, and
   /// those that a refused sign-in goes back to.
-  public var poolSessions: [PoolSession] {
-    var sessions = held.poolSessions
-    for former in formerHeld?.poolSessions ?? []
+  public var providerSessions: [ProviderSession] {
+    var sessions = held.providerSessions
+    for former in formerHeld?.providerSessions ?? []
     where !sessions.contains(where: { $0.refreshToken == former.refreshToken }) {
       sessions.append(former)
     }
@@ -71,7 +71,7 @@ extension SessionMachine {
   }
 
   /// Has tokens revoked that it does not hold any more.
-  func abandon(_ sessions: [PoolSession], _ context: inout EventContext) {
+  func abandon(_ sessions: [ProviderSession], _ context: inout EventContext) {
     for session in sessions where !session.refreshToken.isEmpty && !holds(session.refreshToken) {
       context.actions.append(.abandon(session))
     }
@@ -85,7 +85,7 @@ extension SessionMachine {
     guard !refreshToken.isEmpty else { return false }
     let former = withFormer ? formerHeld : nil
     return [held, former].contains { held in
-      [held?.state.poolSession, held?.link].contains { $0?.refreshToken == refreshToken }
+      [held?.state.providerSession, held?.link].contains { $0?.refreshToken == refreshToken }
     }
   }
 
@@ -107,11 +107,11 @@ extension SessionMachine {
   /// The renewal under way has ended. No refresh waits for its tokens: they are kept, and a refresh
   /// that waited for its end goes on.
   mutating func renewalEnded(
-    _ renewal: PoolRenewal, _ outcome: UpstreamOutcome, _ context: inout EventContext
+    _ renewal: ProviderRenewal, _ outcome: UpstreamOutcome, _ context: inout EventContext
   ) {
     switch outcome {
     case _ where held.link?.refreshToken == renewal.token: takeLinkRenewal(outcome, &context)
-    case .poolTokens(let tokens, let serverTime):
+    case .providerTokens(let tokens, let serverTime):
       let keepsAccessToken = plan.keepsAccessToken
       keep(of: renewal) { session in
         guard session.isUser(of: tokens) else { return session }
@@ -125,7 +125,7 @@ extension SessionMachine {
     }
     guard case .refreshing(var refresh) = work, refresh.call == renewal.call else { return }
     refresh.isAfterRenewal = false
-    if case .userPool = refresh.method, case .signedIn(let method) = held.state {
+    if case .provider = refresh.method, case .signedIn(let method) = held.state {
       refresh.method = method
     }
     startNextCall(refresh, &context)
@@ -133,7 +133,7 @@ extension SessionMachine {
 
   /// Changes the session whose renewal it was, as it is held and as a refused sign-in goes back to it.
   private mutating func keep(
-    of renewal: PoolRenewal, _ change: (PoolSession) -> PoolSession
+    of renewal: ProviderRenewal, _ change: (ProviderSession) -> ProviderSession
   ) {
     held.change(renewal.token, change)
     if formerHeld != nil { signIn?.before.change(renewal.token, change) }
@@ -142,12 +142,13 @@ extension SessionMachine {
 
 extension Held {
   /// Its own sign-in at a user pool or provider, and the one that is linked.
-  var poolSessions: [PoolSession] { [state.poolSession, link].compactMap(\.self) }
+  var providerSessions: [ProviderSession] { [state.providerSession, link].compactMap(\.self) }
 
   /// Changes the session with a refresh token: its own, or the one that is linked.
-  fileprivate mutating func change(_ token: Secret, _ change: (PoolSession) -> PoolSession) {
-    if case .signedIn(.userPool(let session)) = state, session.refreshToken == token {
-      state = .signedIn(.userPool(change(session)))
+  fileprivate mutating func change(_ token: Secret, _ change: (ProviderSession) -> ProviderSession)
+  {
+    if case .signedIn(.provider(let session)) = state, session.refreshToken == token {
+      state = .signedIn(.provider(change(session)))
     }
     if let link, link.refreshToken == token { self.link = change(link) }
   }

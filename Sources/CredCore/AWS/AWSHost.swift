@@ -1,6 +1,6 @@
 /// The URL of an AWS service, by the endpoint rule sets that the SDKs share (botocore,
 /// `endpoint-rule-set-1.json` of `cognito-identity`, `cognito-idp` and `sts`).
-public struct AWSEndpoint: Sendable, Hashable {
+public struct AWSHost: Sendable, Hashable {
   public enum Service: String, Sendable {
     case cognitoIdentity = "cognito-identity"
     case cognitoUserPools = "cognito-idp"
@@ -134,7 +134,7 @@ extension AWSPartition {
   }
 }
 
-extension AWSEndpoint {
+extension AWSHost {
   /// A request of the protocol JSON 1.1 (AWS API reference): POST, with the operation in a header.
   ///
   /// - Parameters:
