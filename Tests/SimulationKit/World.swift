@@ -22,6 +22,8 @@ final class World {
   private(set) var slept = Duration.zero
   /// How far the host's wall clock is off.
   var skew = Duration.zero
+  /// Nobody has signed in or out for minutes.
+  var isQuiet = false
   /// All faults have ended.
   var isCalm = false
   var isOver = false

@@ -11,6 +11,8 @@ final class HistoryCalls: UpstreamPerforming {
   private let world: World
   private let client: UpstreamClient
   private var underWay: [Session: CallID] = [:]
+  /// The calls that were given up last.
+  private var givenUp: [Session: (call: CallID, at: Instant)] = [:]
   /// When a call was last given up. Its request may go on beside those of the next call.
   private(set) var lastGivenUp = World.beginning
 
@@ -25,7 +27,10 @@ final class HistoryCalls: UpstreamPerforming {
       return client.start(request, completion: completion)
     }
     let session = Session(uid: request.user.uid, profile: request.profile.settings.name)
-    if let other = underWay.updateValue(request.id, forKey: session) {
+    // Only a sign-in, a sign-out or a reload puts a call in the place of another.
+    let former = givenUp[session].flatMap { $0.at == world.now ? $0.call : nil }
+    let replaced = world.isQuiet ? former : nil
+    if let other = underWay.updateValue(request.id, forKey: session) ?? replaced {
       world.violate(
         .singleFlight,
         "call \(request.id) of \(session.profile), uid \(session.uid), begins beside \(other)")
@@ -36,15 +41,18 @@ final class HistoryCalls: UpstreamPerforming {
     }
   }
 
-  private func end(_ id: CallID) {
-    if let session = underWay.first(where: { $0.value == id })?.key { underWay[session] = nil }
+  @discardableResult
+  private func end(_ id: CallID) -> Session? {
+    guard let session = underWay.first(where: { $0.value == id })?.key else { return nil }
+    underWay[session] = nil
+    return session
   }
 
   func prioritise(_ id: CallID) { client.prioritise(id) }
 
   func cancel(_ id: CallID) {
     lastGivenUp = world.now
-    end(id)
+    if let session = end(id) { givenUp[session] = (id, world.now) }
     client.cancel(id)
   }
 

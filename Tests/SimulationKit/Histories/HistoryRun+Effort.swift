@@ -29,13 +29,9 @@ extension HistoryRun {
   // MARK: Sessions that are kept
 
   /// A session in the calm, by numbers.
-  struct Place: Hashable, Comparable {
+  struct Place: Hashable {
     let user: Int
     let profile: Int
-
-    static func < (one: Place, other: Place) -> Bool {
-      (one.user, one.profile) < (other.user, other.profile)
-    }
   }
 
   /// Credentials were given in the calm. Nothing ends the session from then on.
@@ -46,10 +42,11 @@ extension HistoryRun {
       // The user database lists no groups of a uid without a name.
       people.holder(of: client.user)?.isNamed == true, mustAdmit(profile, line, client)
     else { return }
-    if isRested {
+    let place = Place(user: client.user, profile: number)
+    if !isRested {
+      keptWarm.insert(place)
+    } else if keptWarm.contains(place) {
       judgeWait(line, client)
-    } else {
-      keptWarm.insert(Place(user: client.user, profile: number))
     }
   }
 

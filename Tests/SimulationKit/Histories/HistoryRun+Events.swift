@@ -140,8 +140,9 @@ extension HistoryRun {
     world.trace("· calm")
     world.after(Self.calm) { [self] in
       checkLateness()
+      world.isQuiet = true
       // The first calls after an outage are trials; then all must be well.
-      for user in 0..<History.users { askFinally(user) }
+      for user in 0..<History.users { askFinally(user, callers: 3) }
       world.after(60) { [self] in
         checkLateness()
         world.isCalm = true
@@ -157,12 +158,13 @@ extension HistoryRun {
   /// Longer than credentials last. Nobody asks for anything.
   private static let rest = 4500.0
 
-  /// Then the first caller of a session that is kept must not wait.
+  /// Then the first caller of a session that is kept must not wait, and others get nothing that has
+  /// expired.
   private func rest() {
     world.trace("· rest")
     world.after(Self.rest) { [self] in
       isRested = true
-      for place in keptWarm.sorted() { askFinally(place.user, place.profile) }
+      for user in 0..<History.users { askFinally(user) }
       world.after(30) { [self] in
         checkLateness()
         world.isOver = true
@@ -170,13 +172,14 @@ extension HistoryRun {
     }
   }
 
-  private func askFinally(_ user: Int) {
-    for profile in 0..<3 { askFinally(user, profile) }
-  }
-
-  private func askFinally(_ user: Int, _ profile: Int) {
-    let number = 100 + user * 3 + profile
-    connect(number, user, nil)
-    send(.get(profile: profile, members: #","wait":15"#), clients[number])
+  /// - Parameter callers: how many ask each session at once.
+  private func askFinally(_ user: Int, callers: Int = 1) {
+    for profile in 0..<3 {
+      for caller in 0..<callers {
+        let number = 100 + caller * 10 + user * 3 + profile
+        connect(number, user, nil)
+        send(.get(profile: profile, members: #","wait":15"#), clients[number])
+      }
+    }
   }
 }
