@@ -75,6 +75,7 @@ final class UserDirectory {
   private let clock: any Clock
   private let background: any Background
   private let queries: any HostQueries
+  private let entriesKept: Int
   private var entries: [UserQuery: Entry] = [:]
   private var lookups: [UserQuery: LookUp] = [:]
   /// Look-ups that missed their deadline and still run: no second thread joins them.
@@ -84,7 +85,11 @@ final class UserDirectory {
   /// Every group that was ever listed for a uid, and for whom.
   private var listed: [UInt32: Listings] = [:]
 
-  init(clock: any Clock, background: any Background, queries: any HostQueries) {
+  init(
+    clock: any Clock, background: any Background, queries: any HostQueries,
+    entriesKept: Int = UserDirectory.entriesKept
+  ) {
+    self.entriesKept = entriesKept
     self.clock = clock
     self.background = background
     self.queries = queries
@@ -222,11 +227,11 @@ final class UserDirectory {
 
   /// Names of people are kept where the table is full: a user may have many uids without one.
   private func makeRoom() {
-    guard entries.count >= Self.entriesKept else { return }
+    guard entries.count >= entriesKept else { return }
     entries = entries.filter { _, entry in
       if case .user(let user) = entry.answer { !SyntheticName.isOne(user.name) } else { false }
     }
-    if entries.count >= Self.entriesKept { entries.removeAll() }
+    if entries.count >= entriesKept { entries.removeAll() }
   }
 
   /// Look-ups under way and waiting.
@@ -280,7 +285,7 @@ final class UserDirectory {
   /// What was withdrawn stays withdrawn: processes have their groups from the kernel still.
   private func makeRoomForListing() {
     listed = listed.filter { $0.value.groups.values.contains(where: \.isWithdrawn) }
-    if listed.count >= Self.entriesKept { listed.removeAll() }
+    if listed.count >= entriesKept { listed.removeAll() }
   }
 
   /// Remembers the groups that the database lists for a uid.
@@ -290,7 +295,7 @@ final class UserDirectory {
   private func list(
     _ groups: [UInt32], of uid: UInt32, _ owner: SessionOwner?, _ now: Instant
   ) -> Set<UInt32> {
-    if listed.count >= Self.entriesKept, listed[uid] == nil { makeRoomForListing() }
+    if listed.count >= entriesKept, listed[uid] == nil { makeRoomForListing() }
     guard var listings = listed[uid] ?? owner.map({ Listings(owner: $0) }) else { return [] }
     if let owner, listings.owner != owner { listings.passOn(to: owner, now) }
     for group in groups { listings.groups[group] = Listing() }
