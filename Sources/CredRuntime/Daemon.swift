@@ -49,7 +49,7 @@ public final class Daemon {
       loop: loop, clock: clock, background: background, connections: daemon.upstreamConnections,
       log: log)
     upstream = UpstreamClient(
-      UpstreamClient.Services(
+      UpstreamServices(
         clock: clock, background: background, queries: queries, http: http,
         commands: CommandRunner(
           loop: loop, background: background,

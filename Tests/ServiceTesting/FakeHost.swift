@@ -31,7 +31,7 @@ final class FakeHost {
 
   func makeUpstreamClient(_ settings: DaemonSettings) -> UpstreamClient {
     UpstreamClient(
-      UpstreamClient.Services(
+      UpstreamServices(
         clock: clock, background: background, queries: queries, http: http, commands: commands,
         crypto: crypto, hostName: "host.example", log: log.logger),
       settings: settings, random: SeededGenerator(seed: 2))

@@ -160,7 +160,8 @@ final class ExecutableDirectory {
   private func findProgram(_ lookUp: LookUp) {
     background.run(.programs, deadline: clock.now + Self.timeout) { [queries, pid = lookUp.pid] in
       queries.program(of: pid)
-    } completion: { [unowned self] outcome in
+    } completion: { [weak self] outcome in
+      guard let self else { return }
       switch outcome {
       case .overdue(isRunning: true): setHanging(lookUp, true)
       case .overdue(isRunning: false): end(lookUp, .overdue)
@@ -201,7 +202,8 @@ final class ExecutableDirectory {
   private func hash(_ file: ProgramFile, _ lookUp: LookUp) {
     background.run(.programs, deadline: clock.now + Self.timeout) { [queries, pid = lookUp.pid] in
       queries.digest(of: file, runBy: pid)
-    } completion: { [unowned self] outcome in
+    } completion: { [weak self] outcome in
+      guard let self else { return }
       switch outcome {
       case .overdue(isRunning: true): setHanging(lookUp, true)
       case .overdue(isRunning: false): hashed(file, lookUp, nil, .overdue)

@@ -99,7 +99,7 @@ struct CognitoExchanges: BackendExchanges {
 
 extension DeveloperCredentialsCache {
   /// Of the commands of `credential_process`.
-  convenience init(_ services: UpstreamClient.Services, random: any RandomNumberGenerator) {
+  convenience init(_ services: UpstreamServices, random: any RandomNumberGenerator) {
     self.init(clock: services.clock, random: random) { key, timeout, done in
       let upstream = Upstream.backend(key.backend)
       let command = Command(

@@ -74,7 +74,7 @@ final class ServerProbes {
     self.memory = memory
   }
 
-  private var services: UpstreamClient.Services { sender.services }
+  private var services: UpstreamServices { sender.services }
 
   /// What a server brought, and which servers it named.
   private typealias Probed = (outcome: ProbeOutcome, further: [ProbedPlace])

@@ -3,7 +3,7 @@ import CredCore
 /// Sends requests and runs commands, and gets what they need: files, libraries, work on a thread. It
 /// knows no session and no turns.
 final class Sender {
-  let services: UpstreamClient.Services
+  let services: UpstreamServices
   /// Gets each request that has ended and has a name in metrics.
   var requestEnded: ((EndedRequest) -> Void)?
   private let turns: CallTurns
@@ -14,7 +14,7 @@ final class Sender {
   /// How long work on a thread may take, behind that of at most as many sign-ins as there are threads.
   private static let proofTimeout: Duration = .seconds(10)
 
-  init(_ services: UpstreamClient.Services, _ turns: CallTurns) {
+  init(_ services: UpstreamServices, _ turns: CallTurns) {
     self.services = services
     self.turns = turns
     files = FilesBeingRead(services)
@@ -168,7 +168,7 @@ final class FilesBeingRead {
 
   typealias Content = Result<Secret, InvalidInput>
 
-  private let services: UpstreamClient.Services
+  private let services: UpstreamServices
   private var waiting: [NamedFile: [(Content?) -> Void]] = [:]
   /// Those that missed their deadline and are being read still.
   private var hanging: Set<NamedFile> = []
@@ -176,7 +176,7 @@ final class FilesBeingRead {
   /// A small file that takes longer hangs.
   private static let timeout: Duration = .seconds(5)
 
-  init(_ services: UpstreamClient.Services) {
+  init(_ services: UpstreamServices) {
     self.services = services
   }
 

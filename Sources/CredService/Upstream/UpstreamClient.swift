@@ -1,5 +1,4 @@
 package import CredCore
-package import Logging
 
 /// Gets the result of something that was asked of an upstream, later.
 typealias Completion<Value> = (Result<Value, UpstreamFailure>) -> Void
@@ -8,41 +7,13 @@ typealias Completion<Value> = (Result<Value, UpstreamFailure>) -> Void
 ///
 /// Every call ends: its turn, its files, its request and its command have deadlines.
 package final class UpstreamClient: UpstreamPerforming {
-  /// Everything needed to make calls.
-  package struct Services {
-    let clock: any Clock
-    let background: any Background
-    let queries: any HostQueries
-    let http: any HTTPSending
-    let commands: any CommandRunning
-    let crypto: any CryptoLoading
-    /// This host's name, for `{host}` in templates.
-    let hostName: String
-    let log: Logger
-
-    package init(
-      clock: any Clock, background: any Background, queries: any HostQueries,
-      http: any HTTPSending, commands: any CommandRunning, crypto: any CryptoLoading,
-      hostName: String, log: Logger
-    ) {
-      self.clock = clock
-      self.background = background
-      self.queries = queries
-      self.http = http
-      self.commands = commands
-      self.crypto = crypto
-      self.hostName = hostName
-      self.log = log
-    }
-  }
-
   private let turns: CallTurns
   private let sender: Sender
   private let memory: ExchangeMemory
   private let probes: ServerProbes
 
   package init(
-    _ services: Services, settings: DaemonSettings, random: any RandomNumberGenerator
+    _ services: UpstreamServices, settings: DaemonSettings, random: any RandomNumberGenerator
   ) {
     turns = CallTurns(services.clock, services.log, settings: settings)
     sender = Sender(services, turns)

@@ -41,7 +41,7 @@ final class HistoryHost {
     clock = SimulatedClock(world, isFast ? nil : world.fault)
     let resolved = configuration.resolved(people.database, world.fault)
     let client = UpstreamClient(
-      UpstreamClient.Services(
+      UpstreamServices(
         clock: isFast ? SimulatedClock(world, .fastClock) : clock, background: background,
         queries: people.database, http: upstreams,
         commands: upstreams, crypto: upstreams, hostName: "simulated", log: log.logger),

@@ -1,0 +1,29 @@
+package import Logging
+
+/// Everything needed to make calls.
+package struct UpstreamServices {
+  let clock: any Clock
+  let background: any Background
+  let queries: any HostQueries
+  let http: any HTTPSending
+  let commands: any CommandRunning
+  let crypto: any CryptoLoading
+  /// This host's name, for `{host}` in templates.
+  let hostName: String
+  let log: Logger
+
+  package init(
+    clock: any Clock, background: any Background, queries: any HostQueries,
+    http: any HTTPSending, commands: any CommandRunning, crypto: any CryptoLoading,
+    hostName: String, log: Logger
+  ) {
+    self.clock = clock
+    self.background = background
+    self.queries = queries
+    self.http = http
+    self.commands = commands
+    self.crypto = crypto
+    self.hostName = hostName
+    self.log = log
+  }
+}
