@@ -16,7 +16,7 @@ package final class GroupDirectory {
   private var timer: (any Timer)?
   private var names: Set<String> = []
   private var pause = GroupDirectory.firstPause
-  /// A look-up is under way, perhaps beyond its deadline: no second thread joins it.
+  /// A look-up is under way, perhaps beyond its deadline: no second one begins.
   private var isAsking = false
 
   /// - Parameter answered: takes the answers, without those that are missing still.

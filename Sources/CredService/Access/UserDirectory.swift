@@ -247,8 +247,8 @@ final class UserDirectory {
     ownerChanged?(uid)
   }
 
-  /// The other query about a uid, with groups or without, must not go on giving a former name, nor may
-  /// answers that were given by it.
+  /// A uid has two queries, with groups and without. If one brings another name, the other one forgets the
+  /// former name, and what was answered by it is decided about anew.
   private func dropOtherName(than answer: UserAnswer, _ query: UserQuery) {
     guard answer != .unavailable else { return }
     var other = query

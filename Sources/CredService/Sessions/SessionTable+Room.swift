@@ -61,7 +61,7 @@ extension SessionTable {
     return true
   }
 
-  /// /etc/subuid says something else: sessions of uids without a name count for others.
+  /// /etc/subuid says something else: uids without a person's name count for others.
   func divideAgain() {
     for session in byKey.values where !isOfPerson(session) {
       shares.remove(session)

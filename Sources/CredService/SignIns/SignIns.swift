@@ -178,8 +178,8 @@ final class SignIns {
       turn.requester, session, by: signIn.conversation.means, as: signIn.attempt.username)
   }
 
-  /// How long a step may take in all, with the requests that follow of themselves: a person waits for
-  /// it.
+  /// How long a step may take, with the requests that follow it without an answer of the user: a person
+  /// waits for it.
   private static func stepTime(_ signIn: OpenSignIn) -> Duration {
     max(.seconds(30), (signIn.place.backend?.timeout ?? .zero) * 2)
   }

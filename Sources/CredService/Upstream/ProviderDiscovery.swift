@@ -48,7 +48,7 @@ final class ProviderDiscovery {
     }
   }
 
-  /// The same without a request: nil for what is not known.
+  /// What is known already, without a request; nil if nothing is.
   func knownMetadata(of issuer: OIDCIssuer, for backend: BackendSettings) -> ProviderMetadata? {
     ProviderMetadata(issuer, configured: backend.kind.providerEndpoints)
       ?? known[Key(issuer: issuer, backend: backend.name, caFile: backend.kind.caFile)]?.metadata
