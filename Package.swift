@@ -108,7 +108,7 @@ let package = Package(
       name: "credd-sandbox", dependencies: ["SandboxKit", "CSandboxHTTP", argumentParser],
       swiftSettings: strict),
     .target(name: "Programs", dependencies: ["credd", "credctl", "credd-sandbox"]),
-    // Not shipped: the service in a simulated world.
+    // Not shipped: the service on a simulated host.
     .target(
       name: "SimulationKit", dependencies: ["CredCore", "CredService", "SeededRandom", logging],
       path: "Tests/SimulationKit", swiftSettings: strict),

@@ -285,7 +285,7 @@ public enum Limits {
     public static let callPause = Duration.milliseconds(500)
     /// Refreshes that callers demand (`refresh`, `min_ttl`) of one session: at most one in this time.
     public static let demandInterval = Duration.seconds(1)
-    /// The same for tokens of a user pool: each new one may use up a refresh token.
+    /// The same for tokens of a provider: each new one may use up a refresh token.
     public static let providerDemandInterval = Duration.seconds(30)
     /// How long after a sign-in the account may be changed: nobody gets from a user's credentials to the
     /// user's account.

@@ -1,6 +1,9 @@
 import CSandboxCrypto
 
 /// The cryptography of the sandbox: GnuTLS's, where the daemon has OpenSSL's.
+///
+/// Each `unsafe` here calls a C function that gets arrays with their lengths, and reads and writes no
+/// further. It keeps no pointer.
 public enum Cryptography {
   /// An error of GnuTLS: a key or a vector of a wrong length, or no memory.
   public struct Refused: Error {}

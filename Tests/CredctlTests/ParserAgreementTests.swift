@@ -27,8 +27,7 @@ struct ParserAgreementTests {
 
   private static let words = [
     "--socket", "--socket=/s", "-p", "--profile=x", "--profile=", "--min-ttl", "--wait=1",
-    "--refresh", "--refresh=1", "--format=json", "--json", "--user", "--", "7", "get", "-h",
-    "--timeout=3",
+    "--refresh", "--refresh=1", "--json", "--user", "--", "7", "get", "-h",
   ]
 
   /// All lists of up to two of these words after the verb.

@@ -6,41 +6,6 @@ import Testing
 /// Faults of upstream for which the strict sandbox is needed; others are those of the service.
 @Suite(.onStage)
 struct FaultTests {
-  /// A fault that lasts, and what a caller without credentials is told about it.
-  struct Trouble: CustomTestStringConvertible {
-    let fault: String
-    let code: String
-    let words: String
-
-    init(
-      _ service: String, _ kind: String, _ code: String, _ words: String, with more: String = ""
-    ) {
-      fault = #"{"Service":"\#(service)","Kind":"\#(kind)","Count":-1\#(more)}"#
-      self.code = code
-      self.words = words
-    }
-
-    var testDescription: String { fault }
-  }
-
-  /// Those that take a real connection or the sandbox's rules. Statuses and bodies are tested in
-  /// virtual time: CredServiceTests, FaultTests.
-  static let troubles = [
-    Trouble("backend", "throttle", "Throttled", "asked too often", with: #","RetryAfter":1"#),
-    Trouble("backend", "reset", "BackendUnavailable", "broke the connection off"),
-    Trouble("backend", "truncate", "BackendUnavailable", "broke the connection off"),
-    Trouble("backend", "oversize", "BackendUnavailable", "more than its limit"),
-    Trouble("backend", "malformed", "BackendUnavailable", "cannot be used"),
-    Trouble("backend", "hang", "BackendUnavailable", "did not answer in time"),
-    Trouble("backend", "wrongPool", "PoolMisconfigured", "another identity pool"),
-    Trouble("backend", "expiredToken", "TokenRejected", "expired"),
-    Trouble("cognito", "throttle", "Throttled", "asked too often", with: #","RetryAfter":1"#),
-    Trouble("cognito", "truncate", "CognitoUnavailable", "broke the connection off"),
-    Trouble("cognito", "html", "CognitoUnavailable", "web page"),
-    Trouble("cognito", "wrongPool", "PoolMisconfigured", "identity_pool_id"),
-    Trouble("cognito", "expiredToken", "TokenRejected", "expired"),
-  ]
-
   @Test
   func changedIdentityIsAdopted() throws {
     let host = try TestHost()

@@ -6,7 +6,7 @@ internal import SimulationKit
 struct CreddSimulate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "credd-simulate",
-    abstract: "Run credd's service in a simulated world, and check what credd promises.",
+    abstract: "Run histories of credd's service, and check what credd promises.",
     discussion: """
       Each seed is a host of its own. The first violation ends the run with status 1; \
       --replay with its seed shows what led to it.

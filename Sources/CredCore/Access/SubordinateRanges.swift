@@ -71,22 +71,23 @@ public struct SubordinateRanges: Sendable, Equatable {
     return UInt32(String(decoding: field, as: UTF8.self))
   }
 
-  /// The owner of a uid; nil if no range holds it, or ranges of several owners do: it is charged to none of
-  /// them.
-  public func ownership(of uid: UInt32) -> Ownership? {
+  /// The owners of a uid, as the file writes them: none if no range holds it. Two may be one user, by name
+  /// and by number.
+  public func ownerships(of uid: UInt32) -> [Ownership] {
     var (low, high) = (0, ranges.count)
     while low < high {
       let middle = (low + high) / 2
       if ranges[middle].first <= uid { low = middle + 1 } else { high = middle }
     }
-    var found: Owner?
+    var found: [Ownership] = []
     while low > 0, ranges[low - 1].reach >= uid {
       low -= 1
       guard ranges[low].last >= uid else { continue }
-      guard found == nil || found == ranges[low].owner else { return nil }
-      found = ranges[low].owner
+      let owner = ranges[low].owner
+      guard !found.contains(where: { $0.owner == owner }) else { continue }
+      found.append(Ownership(owner: owner, first: firsts[owner] ?? ranges[low].first))
     }
-    return found.flatMap { owner in firsts[owner].map { Ownership(owner: owner, first: $0) } }
+    return found
   }
 }
 

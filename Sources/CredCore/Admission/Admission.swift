@@ -1,10 +1,10 @@
-/// Decides which calls to one endpoint are made, and when: within its rate and width, in a fair order,
+/// Decides which calls to one upstream endpoint are made, and when: within its rate and width, in a fair order,
 /// and almost none while it is unavailable.
 ///
-/// Each endpoint has its own, so that an unavailable one delays no calls to others. Events go in,
+/// Each upstream endpoint has its own, so that an unavailable one delays no calls to others. Events go in,
 /// actions come out, as with ``SessionMachine``; ``nextWake`` is the time of the next `timePassed`.
 public struct Admission: Sendable {
-  /// The limits of an endpoint.
+  /// The limits of an upstream endpoint.
   public struct Policy: Sendable, Equatable {
     public var rate: Rate
     /// Calls under way at once.
@@ -32,15 +32,15 @@ public struct Admission: Sendable {
     /// Whom it is for; nil if that is unknown.
     public let user: UnixUser?
     /// In whose share that user counts: one person may have many uids. Nil if that is unknown.
-    public let account: UInt32?
-    /// Whether it only looks if the endpoint answers. It goes behind calls for which a client waits,
+    public let account: Account?
+    /// Whether it only looks if the upstream endpoint answers. It goes behind calls for which a client waits,
     /// and is made during an outage too: that is when somebody looks. Its end says nothing about other
     /// calls.
     public let isCheck: Bool
 
     public init(
       id: CallID, profile: String, isInPerson: Bool, isRetry: Bool,
-      dependsOnUserInput: Bool = false, user: UnixUser? = nil, account: UInt32? = nil,
+      dependsOnUserInput: Bool = false, user: UnixUser? = nil, account: Account? = nil,
       isCheck: Bool = false
     ) {
       self.id = id
@@ -49,7 +49,7 @@ public struct Admission: Sendable {
       self.isRetry = isRetry
       self.dependsOnUserInput = dependsOnUserInput
       self.user = user
-      self.account = account ?? user?.uid
+      self.account = account ?? user.map { .user($0.uid) }
       self.isCheck = isCheck
     }
   }
@@ -117,7 +117,7 @@ public struct Admission: Sendable {
     self.policy = policy
   }
 
-  /// Since when the endpoint is unavailable, and when it is tried again; nil while it answers.
+  /// Since when the upstream endpoint is unavailable, and when it is tried again; nil while it answers.
   public var outage: (since: Instant, retryAt: Instant)? {
     switch breaker.state {
     case .closed: nil
@@ -211,7 +211,7 @@ public struct Admission: Sendable {
       switch breaker.verdict(isInPerson: queue.hasCallers, context.now) {
       case .pass: isProbe = false
       case .probe: isProbe = true
-      // The endpoint became unavailable while these calls waited.
+      // The upstream endpoint became unavailable while these calls waited.
       case .refuse(let outage):
         refuseAll(unavailable(outage, context), &context)
         continue
@@ -257,7 +257,7 @@ public struct Admission: Sendable {
   ) {
     guard let user = call.user else { return }
     var breaker = ofUsers[user] ?? CircuitBreaker(isShared: false)
-    breaker.ended(failure, of: user.uid, wasProbe: probes.contains(.ofUser), now)
+    breaker.ended(failure, of: .user(user.uid), wasProbe: probes.contains(.ofUser), now)
     let hasRoom = ofUsers[user] != nil || ofUsers.count < Self.usersKept
     ofUsers[user] = breaker.isIdle || !hasRoom ? nil : breaker
   }
@@ -295,10 +295,10 @@ public struct Admission: Sendable {
 }
 
 extension UpstreamFailure {
-  /// A call that was not made because the endpoint is unavailable.
+  /// A call that was not made because the upstream endpoint is unavailable.
   ///
   /// - Parameters:
-  ///   - failure: the last failure of the endpoint.
+  ///   - failure: the last failure of the upstream endpoint.
   ///   - isOwn: whether it was a call of the same user.
   ///   - callersIn: when a call with a waiting client is tried.
   static func unavailable(

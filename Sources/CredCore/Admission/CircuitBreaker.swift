@@ -1,6 +1,6 @@
 /// Stops calls to an unavailable upstream, and tries single calls until it answers again.
 ///
-/// Only what says something about the endpoint counts: see ``UpstreamFailure/Evidence``. In the breaker
+/// Only what says something about the upstream endpoint counts: see ``UpstreamFailure/Evidence``. In the breaker
 /// of all users, failures that one user may cause count only where they are not all of one user: a
 /// backend that fails for one user stays open to the others. That user has a breaker alone.
 struct CircuitBreaker: Sendable {
@@ -49,7 +49,7 @@ struct CircuitBreaker: Sendable {
   private var failures = 0
   /// The account of the last of them; nil where it is unknown. A person with many uids, and a uid with two
   /// names while it changes hands, is one: nobody else is concerned.
-  private var lastAccount: UInt32?
+  private var lastAccount: Account?
   private var since = Instant(nanoseconds: 0)
   private var askedUntil = Instant(nanoseconds: .min)
 
@@ -57,7 +57,7 @@ struct CircuitBreaker: Sendable {
     self.isShared = isShared
   }
 
-  /// Whether it knows nothing of the endpoint.
+  /// Whether it knows nothing of the upstream endpoint.
   var isIdle: Bool {
     if case .closed = state { failures == 0 } else { false }
   }
@@ -80,7 +80,7 @@ struct CircuitBreaker: Sendable {
   ///
   /// - Parameter account: in whose share its user counts; nil if that is unknown.
   mutating func ended(
-    _ failure: UpstreamFailure?, of account: UInt32? = nil, wasProbe: Bool, _ now: Instant
+    _ failure: UpstreamFailure?, of account: Account? = nil, wasProbe: Bool, _ now: Instant
   ) {
     guard let failure else { return close() }
     switch failure.failureClass {
@@ -106,10 +106,9 @@ struct CircuitBreaker: Sendable {
   }
 
   private mutating func failed(
-    _ failure: UpstreamFailure, of account: UInt32?, wasProbe: Bool, _ now: Instant
+    _ failure: UpstreamFailure, of account: Account?, wasProbe: Bool, _ now: Instant
   ) {
-    let isSameUser = isShared && failures > 0 && account != nil && account == lastAccount
-    if case .closed = state, failure.evidence == .likely, isSameUser { return }
+    if case .closed = state, failure.evidence == .likely, isOfOneAlone(account) { return }
     lastAccount = account
     if let asked = failure.failureClass.retryAfter {
       askedUntil = max(askedUntil, now + min(asked, Limits.Upstream.longestRetryAfter))
@@ -128,6 +127,13 @@ struct CircuitBreaker: Sendable {
       let pause = min(known.pause * 2, Self.longestPause)
       state = .open(outage(known.since, failure, pause: pause, now))
     }
+  }
+
+  /// Whether one person may have caused this failure and those before it. All uids of which nobody knows
+  /// whose they are may be one person's, beside that person's own.
+  private func isOfOneAlone(_ account: Account?) -> Bool {
+    guard isShared, let account else { return false }
+    return account == .ownerless || failures > 0 && account == lastAccount
   }
 
   private func outage(

@@ -1,4 +1,4 @@
-/// Notices when an endpoint stops to work and when it works again, for the log. It decides nothing:
+/// Notices when an upstream endpoint stops to work and when it works again, for the log. It decides nothing:
 /// ``CircuitBreaker`` does.
 public struct OutageWatch: Sendable {
   /// What an operator is told, once each.
@@ -10,7 +10,7 @@ public struct OutageWatch: Sendable {
     case ended(after: Duration)
   }
 
-  /// Failures without an answer in between; nil while the endpoint works.
+  /// Failures without an answer in between; nil while the upstream endpoint works.
   private struct Row: Sendable {
     let since: Instant
     var count = 0

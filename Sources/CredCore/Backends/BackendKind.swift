@@ -28,7 +28,7 @@ public protocol BackendKind: Sendable, Equatable {
   var browserSignIn: BrowserSettings? { get }
   /// The scopes of a sign-in by device code; nil where none is offered.
   var deviceScopes: [String]? { get }
-  /// What an ID token must say.
+  /// The claims that an ID token must have.
   var required: [RequiredClaim] { get }
   /// The settings on which a sign-in under way depends: not what is done with accounts.
   var signInSettings: any BackendKind { get }
@@ -133,7 +133,7 @@ extension ProtocolError {
 
 /// A file or program that a key of a backend names, for a check of the configuration.
 public struct NamedFile: Sendable, Equatable {
-  /// What it must be.
+  /// The content that credd expects.
   public enum Content: Sendable, Equatable {
     case secret
     /// PEM with a block of this name in it.

@@ -78,13 +78,4 @@ extension ConfigurationSchema {
       "send_caller", \.common.sendsCaller, .yesNo, standard: "no",
       of: BackendCatalog.all.filter { $0.canSendCaller }.map { $0.type }),
   ]
-
-  /// The keys of a section, whatever their types.
-  static func references(of kind: SectionKind) -> [ConfigurationKeyReference] {
-    switch kind {
-    case .daemon: daemon.map(\.reference)
-    case .backend: backend.map(\.reference)
-    case .profile: profile.map(\.reference)
-    }
-  }
 }

@@ -3,7 +3,16 @@
 /// key is a property and a row there: the reader, the suggestions and the errors follow from the row,
 /// and tests compare the rows with the manual and the example. Rules between keys are in
 /// ConfigurationRules.swift.
-enum ConfigurationSchema {}
+enum ConfigurationSchema {
+  /// The keys of a section, whatever their types.
+  static func references(of kind: SectionKind) -> [ConfigurationKeyReference] {
+    switch kind {
+    case .daemon: daemon.map(\.reference)
+    case .backend: backend.map(\.reference)
+    case .profile: profile.map(\.reference)
+    }
+  }
+}
 
 /// A key of a section: a row of ``ConfigurationSchema``.
 struct ConfigurationKey<Settings>: Sendable {

@@ -57,7 +57,7 @@ extension FailureTable {
     ofTheProvider(Row(name, .transient(retryAfter: nil), nil, .expected, message))
   }
 
-  /// The row as evidence about the endpoint.
+  /// The row as evidence about the upstream endpoint.
   private static func ofTheProvider(_ row: Row) -> Row {
     var row = row
     row.evidence = .likely

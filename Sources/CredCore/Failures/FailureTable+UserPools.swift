@@ -68,7 +68,7 @@ extension FailureTable {
   )
     -> Row
   {
-    // No evidence about the endpoint: it is about one user.
+    // No evidence about the upstream endpoint: it is about one user.
     Row(name, saying: saying, .throttled(retryAfter: pause), .throttled, .expected, message)
   }
 

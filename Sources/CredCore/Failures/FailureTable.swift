@@ -94,7 +94,7 @@ enum FailureTable {
       return row
     }
 
-    /// The same row, as evidence about the endpoint.
+    /// The same row, as evidence about the upstream endpoint.
     fileprivate var ofTheEndpoint: Row {
       var row = self
       row.evidence = .likely

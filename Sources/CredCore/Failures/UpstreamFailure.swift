@@ -10,13 +10,13 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
     case operatorMustAct
   }
 
-  /// What the failure says about calls of other users to the same endpoint.
+  /// What the failure says about calls of other users to the same upstream endpoint.
   public enum Evidence: UInt8, Sendable {
     /// Nothing: the upstream answered about this user or this request.
     case none
-    /// The endpoint may be unavailable; or it has trouble with this user alone.
+    /// The upstream endpoint may be unavailable; or it has trouble with this user alone.
     case likely
-    /// No request reached the endpoint, so no user could have caused the failure.
+    /// No request reached the upstream endpoint, so no user could have caused the failure.
     case certain
   }
 
@@ -287,7 +287,7 @@ extension UpstreamFailure {
   static func signIn(_ reply: HTTPReply, from upstream: Upstream) -> Self {
     let meaning = FailureTable.signIn(status: reply.status)
     var failure = backend(reply, meaning, from: upstream, said: nil)
-    failure.mayJudgeSecret = reply.isWebPage && meaning.code == .signInFailed
+    failure.mayJudgeSecret = !reply.refusesHost && reply.mayBeAFormsRefusal
     return failure
   }
 
@@ -365,4 +365,16 @@ extension UpstreamFailure {
     code: .cognitoUnavailable,
     message: "the credentials that came have expired already; is this host's clock right?",
     severity: .operatorMustAct)
+}
+
+extension HTTPReply {
+  /// Whether a form's server may answer a wrong password so: by the form again, by a page, or by the way
+  /// to one. A server that is at fault itself does not.
+  fileprivate var mayBeAFormsRefusal: Bool {
+    switch status {
+    case 300..<400: true
+    case 407, 429, 500...: false
+    default: isWebPage
+    }
+  }
 }

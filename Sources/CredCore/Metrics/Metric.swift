@@ -123,7 +123,8 @@ public struct MetricsText: Sendable {
   ///   labels are not allowed by the format.
   public mutating func append(_ metric: Metric, _ samples: [([String], Double)]) {
     guard begin(metric) else { return }
-    for (labels, value) in samples { append(metric.name, zip(metric.labels, labels), value) }
+    let (name, labels) = (metric.name, metric.labels)
+    for (values, value) in samples { append(name, zip(labels, values), value) }
   }
 
   /// The same for a metric without labels.
@@ -134,16 +135,17 @@ public struct MetricsText: Sendable {
     _ metric: Metric, _ samples: [([String], DurationHistogram)]
   ) {
     guard begin(metric) else { return }
+    let (name, names) = (metric.name, metric.labels)
+    let bounds = DurationHistogram.bounds.map { Self.text($0) } + ["+Inf"]
     for (values, histogram) in samples {
-      let labels = Array(zip(metric.labels, values))
+      let labels = Array(zip(names, values))
       var total = 0
-      let bounds = DurationHistogram.bounds.map { Self.text($0) } + ["+Inf"]
       for (bound, count) in zip(bounds, histogram.counts) {
         total += count
-        append("\(metric.name)_bucket", labels + [("le", bound)], Double(total))
+        append("\(name)_bucket", labels + [("le", bound)], Double(total))
       }
-      append("\(metric.name)_sum", labels, histogram.sum)
-      append("\(metric.name)_count", labels, Double(total))
+      append("\(name)_sum", labels, histogram.sum)
+      append("\(name)_count", labels, Double(total))
     }
   }
 

@@ -66,15 +66,15 @@ enum OperationName: String, CaseIterable {
   case get, token, identity, login, respond, account, logout, clear, release, status, watch
   case endpoint, metrics, check, ping
 
-  struct Row {
+  struct Row: Sendable {
     /// Besides ``OperationName/keysOfEvery``.
     let keys: [String]
     let holdsSecret: Bool
-    let read: (RequestObject) throws(ProtocolError) -> Operation
+    let read: @Sendable (RequestObject) throws(ProtocolError) -> Operation
 
     init(
       _ keys: [String], holdsSecret: Bool = false,
-      _ read: @escaping (RequestObject) throws(ProtocolError) -> Operation
+      _ read: @escaping @Sendable (RequestObject) throws(ProtocolError) -> Operation
     ) {
       self.keys = keys
       self.holdsSecret = holdsSecret
@@ -84,7 +84,11 @@ enum OperationName: String, CaseIterable {
 
   static let keysOfEvery = ["op", "id", "purpose"]
 
-  var row: Row {
+  private static let rows = Dictionary(uniqueKeysWithValues: allCases.map { ($0, $0.makeRow()) })
+
+  var row: Row { Self.rows[self] ?? makeRow() }
+
+  private func makeRow() -> Row {
     switch self {
     case .get:
       Row(["profile", "min_ttl", "refresh", "wait", "user"]) { object throws(ProtocolError) in

@@ -24,7 +24,7 @@ struct Refresh: Sendable, Equatable {
   var hasReadTokenFile = false
   /// A caller wants what the backend gives now: the held token is not used.
   var isForced = false
-  /// It begins when a renewal at the user pool, which another refresh asked for, has ended.
+  /// It begins when a renewal at the provider, which another refresh asked for, has ended.
   var isAfterRenewal = false
   /// The held token came in this refresh.
   var hasNewToken = false

@@ -1,8 +1,8 @@
-/// Sessions of user pools: a refresh token renews an ID token, and that goes into the logins map.
+/// Sessions of providers: a refresh token renews an ID token, and that goes into the logins map.
 extension SessionMachine {
   // MARK: Sign-in
 
-  /// Takes the tokens of a sign-in that a user pool has accepted.
+  /// Takes the tokens of a sign-in that a provider has accepted.
   ///
   /// - Returns: why it cannot; nil if it has.
   mutating func useProviderTokens(
@@ -40,7 +40,7 @@ extension SessionMachine {
 
   // MARK: Refresh
 
-  /// Takes renewed tokens. They are in the snapshot before the next call starts: where the pool
+  /// Takes renewed tokens. They are in the snapshot before the next call starts: where the provider
   /// rotates refresh tokens, the former one is dead.
   mutating func providerTokensReceived(
     _ tokens: ProviderTokens, _ serverTime: WallTime?, _ refresh: Refresh,
@@ -117,7 +117,7 @@ extension Held {
 }
 
 extension SignInState {
-  /// Of a user pool; nil for another sign-in.
+  /// Of a provider; nil for another sign-in.
   public var providerSession: ProviderSession? {
     if case .provider(let session) = method { session } else { nil }
   }

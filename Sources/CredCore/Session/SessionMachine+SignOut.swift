@@ -181,7 +181,7 @@ extension SessionMachine {
     switch signIn?.kind {
     case .password, .provider: cancelSignIn(Self.configurationChanged, &context)
     // The logins were meant for the former backend.
-    case .tokens where isLinkingLogins && held.state.method == .host:
+    case .tokens where isLinkingLogins && [.host, nil].contains(held.state.method):
       cancelSignIn(Self.configurationChanged, &context)
     case nil, .host, .tokens: break
     }

@@ -32,7 +32,7 @@ public struct SessionMachine: Sendable {
   public internal(set) var refreshCount = 0
   @Boxed var signIn: SignInUnderWay? = nil
   var work = Work.idle
-  /// The renewal at a user pool that is under way, if any; it may be of a session that is gone.
+  /// The renewal at a provider that is under way, if any; it may be of a session that is gone.
   @Boxed var renewal: ProviderRenewal? = nil
   /// Nil unless the last renewal of the linked sign-in failed.
   @Boxed var linkTrouble: LinkTrouble? = nil

@@ -9,10 +9,10 @@ public struct SessionPlan: Sendable, Equatable {
     case host
     /// The backend requires a password.
     case password
-    /// The backend is a user pool: users prove there who they are, and its tokens go to Cognito.
+    /// The backend is a provider: users prove there who they are, and its tokens go to Cognito.
     indirect case provider(ProviderIssuer)
 
-    /// Of the user pool; nil for another backend.
+    /// Of the provider; nil for another backend.
     public var issuer: ProviderIssuer? {
       if case .provider(let issuer) = self { issuer } else { nil }
     }
@@ -28,9 +28,7 @@ public struct SessionPlan: Sendable, Equatable {
   public var flow: ProfileSettings.Flow
   /// Unauthenticated identities are allowed.
   public var allowsGuests: Bool
-  /// Whether the first `get` signs in by itself, unless the user has signed out.
-  public var signsInUnattended: Bool { backend == .host || tokenFileProvider != nil }
-  /// Whether a user pool's access token is kept, to be handed out.
+  /// Whether a provider's access token is kept, to be handed out.
   public var keepsAccessToken: Bool
 
   /// Whether a session signs in without a `login`.

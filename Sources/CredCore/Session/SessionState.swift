@@ -64,7 +64,7 @@ public enum SignInMethod: Sendable, Equatable {
   case logins
   /// A file holds a login. Another program keeps it fresh.
   case tokenFile
-  /// A user pool accepted the user.
+  /// A provider accepted the user.
   case provider(ProviderSession)
 
   /// The method after a refusal, without the backend's session token: the backend does not accept

@@ -1,8 +1,6 @@
-/// A backend's 401 in a web page. A gateway before the backend may have sent it, and a plain framework
-/// may mean it: it is believed if it comes again a minute after the first one, within a quarter of an hour,
-/// and nothing else came in between.
-///
-/// Since when a backend answers so. A restart forgets it, which costs a minute.
+/// Since when a backend answers 401 by a web page, which a gateway before it may have sent, though a plain
+/// framework may mean it. Such a page is believed if it comes again a minute after the first one, within a
+/// quarter of an hour, and nothing else came in between. A restart forgets it, which costs a minute.
 struct UnauthorizedPages: Sendable, Equatable {
   /// To callbacks.
   var session: Instant?

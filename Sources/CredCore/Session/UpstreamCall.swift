@@ -1,6 +1,6 @@
 /// Names one upstream call, from the machine that wants it to the outcome that comes back.
 ///
-/// The same id stands for the call in the session's machine, in the queue of its endpoint and in the
+/// The same id stands for the call in the session's machine, in the queue of its upstream endpoint and in the
 /// exchange. It is never used again: a late outcome names no other call.
 public struct CallID: Hashable, Comparable, Sendable, CustomStringConvertible {
   let number: UInt64
@@ -28,7 +28,7 @@ public enum UpstreamCall: Sendable, Equatable {
   case signIn(username: String, password: Secret)
   /// Reads the profile's `web_identity_token_file`.
   case readTokenFile
-  /// Asks a user pool for new tokens. A pool that rotates refresh tokens accepts each of them once.
+  /// Asks a provider for new tokens. One that rotates refresh tokens accepts each of them once.
   case renewProviderTokens(ProviderSession, way: PoolRenewalWay)
   /// Asks the backend for an IdentityId and a developer token.
   ///
@@ -56,7 +56,7 @@ extension UpstreamCall {
 public enum UpstreamOutcome: Sendable, Equatable {
   /// The backend accepted the password.
   case signedIn(BackendSession)
-  /// A user pool's new tokens, and its time when it gave them.
+  /// A provider's new tokens, and its time when it gave them.
   case providerTokens(ProviderTokens, serverTime: WallTime?)
   /// A provider's new refresh token, which came without tokens of use.
   case refreshTokenReplaced(Secret, UpstreamFailure)

@@ -4,14 +4,14 @@ public struct Waiter: Sendable, Equatable {
     case credentials
     /// Of the backend, for a developer user.
     case token
-    /// Of a user pool.
+    /// Of a provider.
     case idToken
     case accessToken
     /// An access token for one request of the daemon's own about the account. It is lent when it
     /// arrives, and not kept for it.
     case accountToken
 
-    /// Whether a user pool gives it.
+    /// Whether a provider gives it.
     var isOfProvider: Bool {
       switch self {
       case .credentials, .token: false

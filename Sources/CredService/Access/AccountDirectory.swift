@@ -27,7 +27,11 @@ final class AccountDirectory {
   private var problem: String?
   /// Uids that were asked about before the file was read.
   private var waiting: Set<UInt32> = []
-  /// Told of a uid that was asked about, when more is known.
+  /// Uids for which there was no room, in the order in which they asked. Until they are looked up they count
+  /// for nobody.
+  private var delayed: ArraySlice<UInt32> = []
+  private var isDelayed: Set<UInt32> = []
+  /// Told of a uid that was asked about, when more is known or can be known.
   var found: (_ uid: UInt32) -> Void = { _ in }
   /// Told when the file says something else.
   var rangesChanged: () -> Void = {}
@@ -41,11 +45,24 @@ final class AccountDirectory {
     self.queries = queries
     self.directory = directory
     self.log = log
+    directory.lookUpEnded = { [unowned self] in goOn() }
   }
 
   /// Nil while the user is looked up; ``found`` follows.
   func account(of uid: UInt32) -> Account? {
-    switch answer(to: .uid(uid), about: uid) {
+    account(of: uid) { answer(to: $0, about: uid) }
+  }
+
+  /// By what is known already; `.ownerless` where nothing is.
+  func known(_ uid: UInt32) -> Account {
+    account(of: uid) { knownAnswer(to: $0) ?? .unavailable } ?? .ownerless
+  }
+
+  /// - Parameter answer: of the user database; nil while it is asked.
+  private func account(
+    of uid: UInt32, _ answer: (UserQuery.Key) -> UserAnswer?
+  ) -> Account? {
+    switch answer(.uid(uid)) {
     case nil: return nil
     case .user(let user) where SyntheticName.isOne(user.name): break
     case .user, .unreadableName: return .user(uid)
@@ -53,43 +70,32 @@ final class AccountDirectory {
     case .unavailable: return .ownerless
     case .nobody: break
     }
-    guard read(for: uid) else { return nil }
-    guard let ownership = ranges?.ownership(of: uid) else { return .ownerless }
+    guard read(for: uid), let ranges else { return nil }
+    var found: Account?
+    for ownership in ranges.ownerships(of: uid) {
+      guard let account = account(of: ownership, answer) else { return nil }
+      // One owner must not use up the share of another.
+      guard found == nil || found == account else { return .ownerless }
+      found = account
+    }
+    return found ?? .ownerless
+  }
+
+  private func account(
+    of ownership: SubordinateRanges.Ownership, _ answer: (UserQuery.Key) -> UserAnswer?
+  ) -> Account? {
+    let owner: UInt32
     switch ownership.owner {
-    case .uid(let owner): return account(of: owner, ownership)
+    case .uid(let uid): owner = uid
     case .name(let name):
-      switch answer(to: .name(name), about: uid) {
+      switch answer(.name(name)) {
       case nil: return nil
-      case .user(let owner): return account(of: owner.uid, ownership)
+      case .user(let user): owner = user.uid
       case .nobody, .unavailable, .unreadableName: return .range(ownership.first)
       }
     }
-  }
-
-  /// By what is known already; `.ownerless` where nothing is.
-  func known(_ uid: UInt32) -> Account {
-    switch knownAnswer(to: .uid(uid)) {
-    case .user(let user) where SyntheticName.isOne(user.name): break
-    case .user, .unreadableName: return .user(uid)
-    case .nobody: break
-    case .unavailable, nil: return .ownerless
-    }
-    guard read(for: uid), let ownership = ranges?.ownership(of: uid) else { return .ownerless }
-    switch ownership.owner {
-    case .uid(let owner): return account(of: owner, ownership)
-    case .name(let name):
-      if case .user(let owner)? = knownAnswer(to: .name(name)) {
-        return account(of: owner.uid, ownership)
-      }
-      return .range(ownership.first)
-    }
-  }
-
-  /// Root's ranges are for containers, in which anybody may be: they do not count for root itself.
-  private func account(
-    of owner: UInt32, _ ownership: SubordinateRanges.Ownership
-  ) -> Account {
-    owner == 0 ? .range(ownership.first) : .user(owner)
+    // Root's ranges are for containers, in which anybody may be: they do not count for root itself.
+    return owner == 0 ? .range(ownership.first) : .user(owner)
   }
 
   /// In whose share limits for one user count: see ``Account/number``.
@@ -97,9 +103,13 @@ final class AccountDirectory {
 
   /// Whose range a uid without a name is in, whether or not the host knows the owner.
   func range(of uid: UInt32) -> Account {
-    guard read(for: uid), let ownership = ranges?.ownership(of: uid) else { return .ownerless }
-    return .range(ownership.first)
+    guard read(for: uid), let owners = ranges?.ownerships(of: uid), let first = owners.first?.first,
+      owners.allSatisfy({ $0.first == first })
+    else { return .ownerless }
+    return .range(first)
   }
+
+  // MARK: Users
 
   private func knownAnswer(to key: UserQuery.Key) -> UserAnswer? {
     directory.known(UserQuery(key)) ?? directory.known(UserQuery(key, withGroups: true))
@@ -107,12 +117,28 @@ final class AccountDirectory {
 
   /// An old answer counts until there is a new one.
   private func answer(to key: UserQuery.Key, about uid: UInt32) -> UserAnswer? {
-    // Requests need look-ups too. Nobody is told in whose share this uid counts.
-    guard directory.lookUpsUnderWay < Self.lookUpsHeld else { return knownAnswer(to: key) }
+    // Requests need look-ups too.
+    guard directory.lookUpsUnderWay < Self.lookUpsHeld else {
+      delay(uid)
+      return knownAnswer(to: key) ?? .unavailable
+    }
     let fresh = directory.answer(to: UserQuery(key), now: clock.now) { [weak self] in
       self?.found(uid)
     }
     return fresh ?? knownAnswer(to: key)
+  }
+
+  private func delay(_ uid: UInt32) {
+    guard delayed.count < Limits.Client.connections, isDelayed.insert(uid).inserted else { return }
+    delayed.append(uid)
+  }
+
+  /// Looks up uids for which there was no room.
+  private func goOn() {
+    while directory.lookUpsUnderWay < Self.lookUpsHeld, let uid = delayed.popFirst() {
+      isDelayed.remove(uid)
+      found(uid)
+    }
   }
 
   // MARK: The file

@@ -17,8 +17,6 @@ final class UserDirectory {
   static let timeout: Duration = .seconds(2)
   /// Look-ups under way and waiting: one for each client.
   static let lookupsHeld = Limits.Client.connections
-  /// The number of kept names; one for each user of the host.
-  static let entriesKept = 100_000
 
   private struct Entry {
     var answer: UserAnswer
@@ -75,6 +73,7 @@ final class UserDirectory {
   private let clock: any Clock
   private let background: any Background
   private let queries: any HostQueries
+  /// The number of kept names; one for each user of the host.
   private let entriesKept: Int
   private var entries: [UserQuery: Entry] = [:]
   private var lookups: [UserQuery: LookUp] = [:]
@@ -82,12 +81,14 @@ final class UserDirectory {
   private var overdue: Set<UserQuery> = []
   /// Called when a uid turns out to have another owner than was answered last.
   var ownerChanged: ((_ uid: UInt32) -> Void)?
+  /// Called when there is room for another look-up.
+  var lookUpEnded: () -> Void = {}
   /// Every group that was ever listed for a uid, and for whom.
   private var listed: [UInt32: Listings] = [:]
 
   init(
     clock: any Clock, background: any Background, queries: any HostQueries,
-    entriesKept: Int = UserDirectory.entriesKept
+    entriesKept: Int = 100_000
   ) {
     self.entriesKept = entriesKept
     self.clock = clock
@@ -201,6 +202,7 @@ final class UserDirectory {
     let asked = lookups[query]?.began ?? Instant(nanoseconds: .min)
     record(answer, for: query, asked: asked, clock.now)
     for waiting in lookups.removeValue(forKey: query)?.waiting ?? [] { waiting.then() }
+    lookUpEnded()
   }
 
   private func record(

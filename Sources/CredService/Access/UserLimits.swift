@@ -25,9 +25,6 @@ final class UserLimits {
     }
   }
 
-  /// In whose share a uid counts: see ``Account/number``.
-  func accountNumber(of uid: UInt32) -> UInt32 { accounts.number(of: uid) }
-
   /// A call was made because the user asked.
   func callSpent(by uid: UInt32) { calls.spent(by: accounts.number(of: uid), now: clock.now) }
 

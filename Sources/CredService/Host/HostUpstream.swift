@@ -10,8 +10,8 @@ package struct CallRequest: Sendable {
   package let profile: Profile
   /// For whom it is made.
   package let user: UnixUser
-  /// In whose share its user counts: see ``Account/number``.
-  package let account: UInt32
+  /// In whose share its user counts.
+  package let account: Account
   /// A caller waits for it.
   package let isInPerson: Bool
   /// Whether the former call failed.
@@ -20,10 +20,10 @@ package struct CallRequest: Sendable {
   package let caller: CallerNote?
 
   package init(
-    id: CallID, call: UpstreamCall, profile: Profile, user: UnixUser, account: UInt32? = nil,
+    id: CallID, call: UpstreamCall, profile: Profile, user: UnixUser, account: Account? = nil,
     isInPerson: Bool, isRetry: Bool, caller: CallerNote? = nil
   ) {
-    self.account = account ?? user.uid
+    self.account = account ?? .user(user.uid)
     self.caller = caller
     self.id = id
     self.call = call

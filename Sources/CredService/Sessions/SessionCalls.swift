@@ -39,7 +39,7 @@ final class SessionCalls {
       CallRequest(
         id: id, call: call, profile: profile,
         user: UnixUser(uid: session.key.uid, name: session.userName),
-        account: limits.accountNumber(of: session.key.uid), isInPerson: isInPerson,
+        account: sessions.account(of: session), isInPerson: isInPerson,
         isRetry: session.machine.failures > 0, caller: callerNote(session, isInPerson))
     ) { [unowned self] outcome in
       if let labels { count(labels, outcome, session, in: host.clock.now - begun) }

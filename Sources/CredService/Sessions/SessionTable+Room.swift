@@ -7,6 +7,11 @@ extension SessionTable {
     isOfPerson(session) ? .user(session.key.uid) : accounts.range(of: session.key.uid)
   }
 
+  /// Whose calls its own are. A session knows its owner before the uid is looked up.
+  func account(of session: Session) -> Account {
+    isOfPerson(session) ? .user(session.key.uid) : accounts.known(session.key.uid)
+  }
+
   /// Whether its uid has a name that the administrator gave.
   private func isOfPerson(_ session: Session) -> Bool {
     session.owner.name.map { !SyntheticName.isOne($0) } ?? false

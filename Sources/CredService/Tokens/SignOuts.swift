@@ -29,7 +29,7 @@ final class SignOuts {
 
   /// A sign-out is kept where the user would be signed in again without being asked.
   func need(of profile: Profile?, by uid: UInt32, global: Bool) -> SessionNeed {
-    guard let profile, !global, !profile.plan.signsInUnattended, devices[uid] == nil
+    guard let profile, !global, !profile.plan.worksUnattended, devices[uid] == nil
     else { return .session }
     return .change
   }

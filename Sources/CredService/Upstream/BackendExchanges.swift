@@ -31,6 +31,14 @@ struct CalledBackend {
   var name: String { settings.name }
   var upstream: Upstream { .backend(settings.name) }
 
+  /// How a server is reached that takes the keys of all types.
+  var httpSettings: HTTPSettings {
+    var http = HTTPSettings(
+      timeout: settings.timeout, replyLimit: Limits.Upstream.backendReplyBytes)
+    http.caFile = settings.kind.caFile
+    return http
+  }
+
   /// Those of its type.
   var exchanges: any BackendExchanges {
     for type in BackendExchangeCatalog.all {
@@ -160,10 +168,15 @@ extension BackendExchanges {
       settings: httpSettings.probing, queue: turns.queues.queue(of: called.settings))
   }
 
-  var httpSettings: HTTPSettings {
-    var settings = HTTPSettings(
-      timeout: called.settings.timeout, replyLimit: Limits.Upstream.backendReplyBytes)
-    settings.caFile = called.settings.kind.caFile
-    return settings
+  var httpSettings: HTTPSettings { called.httpSettings }
+
+  /// An exchange with its own server.
+  func exchange<Outcome>(
+    _ request: HTTPRequest, secrets: [Secret], operation: String? = nil,
+    read: @escaping (HTTPReply) throws(UpstreamFailure) -> Outcome
+  ) -> Exchange<Outcome> {
+    Exchange(
+      request: request, settings: httpSettings, upstream: upstream, secrets: secrets,
+      operation: operation, read: read)
   }
 }

@@ -1,6 +1,6 @@
 import CredCore
 
-/// The waiting calls of one endpoint: carries out the decisions of its ``Admission``.
+/// The waiting calls of one upstream endpoint: carries out the decisions of its ``Admission``.
 final class CallQueue {
   private var admission: Admission
   private var outages = OutageWatch()

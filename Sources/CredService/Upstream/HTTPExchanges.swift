@@ -11,9 +11,7 @@ struct HTTPExchanges: BackendExchanges {
   }
 
   var httpSettings: HTTPSettings {
-    var http = HTTPSettings(
-      timeout: called.settings.timeout, replyLimit: Limits.Upstream.backendReplyBytes)
-    http.caFile = settings.caFile
+    var http = called.httpSettings
     http.clientCertificate = settings.clientCertificate
     http.clientKey = settings.clientKey
     http.unixSocket = settings.unixSocket
@@ -116,15 +114,6 @@ struct HTTPExchanges: BackendExchanges {
         }
       }
     }
-  }
-
-  private func exchange<Outcome>(
-    _ request: HTTPRequest, secrets: [Secret], operation: String? = nil,
-    read: @escaping (HTTPReply) throws(UpstreamFailure) -> Outcome
-  ) -> Exchange<Outcome> {
-    Exchange(
-      request: request, settings: httpSettings, upstream: upstream, secrets: secrets,
-      operation: operation, read: read)
   }
 
   /// The backend with the tokens that it gets: the host's own, and the user's session where there is

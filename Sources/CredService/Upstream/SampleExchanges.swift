@@ -76,15 +76,6 @@ struct SampleExchanges: BackendExchanges {
     }
   }
 
-  private func exchange<Outcome>(
-    _ request: HTTPRequest, secrets: [Secret], operation: String? = nil,
-    read: @escaping (HTTPReply) throws(UpstreamFailure) -> Outcome
-  ) -> Exchange<Outcome> {
-    Exchange(
-      request: request, settings: httpSettings, upstream: upstream, secrets: secrets,
-      operation: operation, read: read)
-  }
-
   private func server() throws(UpstreamFailure) -> SampleServer {
     try upstream.checked { () throws(InvalidInput) in
       try SampleServer(

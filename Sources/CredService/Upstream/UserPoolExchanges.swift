@@ -156,7 +156,7 @@ extension UserPoolExchanges {
   /// The pool's API, and its Hosted UI.
   func places(_ turns: CallTurns) -> [ProbedPlace] {
     guard let issuer = called.profile.plan.backend.issuer else { return [] }
-    let place = place(issuer.host, turns)
+    let place = place(issuer.url, turns)
     guard let domain = settings.providerEndpoints.token?.text else { return [place] }
     return [
       place,

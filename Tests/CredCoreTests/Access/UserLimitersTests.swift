@@ -109,7 +109,7 @@ struct FactorLimiterTests {
   ) throws -> PasswordLimiter.Factor {
     PasswordLimiter.Factor(
       issuer: ProviderIssuer(
-        pool: try UserPoolID("us-east-1_AbCdEf123"), clientID: client, host: "https://pool"),
+        pool: try UserPoolID("us-east-1_AbCdEf123"), clientID: client, url: "https://pool"),
       username: username)
   }
 

@@ -152,14 +152,14 @@ struct UserPoolConfigurationTests {
     let issuer = try #require(try profile().plan.backend.issuer)
     expect(issuer.pool?.description, equals: "eu-west-1_AbCdEf123")
     expect(issuer.clientID, equals: "2abc")
-    expect(issuer.host, equals: "https://cognito-idp.eu-west-1.amazonaws.com/")
+    expect(issuer.url, equals: "https://cognito-idp.eu-west-1.amazonaws.com/")
     expect(issuer.loginsKey, equals: "cognito-idp.eu-west-1.amazonaws.com/eu-west-1_AbCdEf123")
     expect(
-      try profile("fips = yes\n").plan.backend.issuer?.host,
+      try profile("fips = yes\n").plan.backend.issuer?.url,
       equals: "https://cognito-idp-fips.eu-west-1.amazonaws.com/")
     expect(
       try profile(backend: "user_pool_endpoint = http://127.0.0.1:1\n").plan.backend.issuer?
-        .host, equals: "http://127.0.0.1:1/")
+        .url, equals: "http://127.0.0.1:1/")
     expect(try profile().needsUserName == false)
     expect(try profile("vend_tokens = id\n").plan.keepsAccessToken == false)
     expect(try profile("vend_tokens = id access account\n").plan.keepsAccessToken)

@@ -50,7 +50,7 @@ struct UserPoolSessionTests {
 
   @Test func aSignInOfAnotherPoolOrClientIsRefusedWithoutARequest() throws {
     let other = ProviderIssuer(
-      pool: Fixtures.userPool, clientID: "2other", host: Fixtures.issuer.host)
+      pool: Fixtures.userPool, clientID: "2other", url: Fixtures.issuer.url)
     var session = SessionDriver.ofUserPool()
     let login = session.login(fixtures.poolSignIn(of: other))
     expect(session.answer(to: login), equals: .refused(.signInFailed))
@@ -308,7 +308,7 @@ struct UserPoolSessionTests {
     session.signInAtPool()
     var plan = session.machine.plan
     plan.backend = .provider(
-      ProviderIssuer(pool: Fixtures.userPool, clientID: "2other", host: "https://h/"))
+      ProviderIssuer(pool: Fixtures.userPool, clientID: "2other", url: "https://h/"))
     session.send(.profileChanged(plan, .backend))
     expect(session.machine.state.reported, equals: .tokensInvalid)
     expect(session.providerSession?.refreshToken, equals: Secret([]))

@@ -81,7 +81,7 @@ final class PoolTalk {
       .init(
         backend: "staff",
         issuer: ProviderIssuer(
-          pool: try UserPoolID(pool), clientID: client.id, host: client.host.url),
+          pool: try UserPoolID(pool), clientID: client.id, url: client.host.url),
         flow: flow, rememberDevice: remember),
       input)
     random = SeededGenerator(seed: seed)

@@ -133,12 +133,12 @@ struct PoolIssuersTests {
     for text in [Self.original, Self.updated] {
       let issuer = try OIDCIssuer(text)
       let pool = ProviderIssuer(
-        provider: issuer, loginsKey: issuer.loginsKey, clientID: "client-1", host: "")
+        provider: issuer, loginsKey: issuer.loginsKey, clientID: "client-1", url: "")
       expect(pool.loginsKey, equals: key)
     }
     let own = ProviderIssuer(
       provider: try OIDCIssuer(Self.updated), loginsKey: "own.example.com", clientID: "client-1",
-      host: "")
+      url: "")
     expect(own.loginsKey, equals: "own.example.com")
   }
 }

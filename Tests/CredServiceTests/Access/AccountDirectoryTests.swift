@@ -51,11 +51,28 @@ struct AccountDirectoryTests {
     expect(account(2_000_003, fixture), equals: .range(2_000_000))
   }
 
-  @Test func `connections start no more look-ups than a part of all`() throws {
+  @Test func `connections start a part of all look-ups, and the others when there is room`() throws
+  {
     let fixture = try ServiceFixture()
-    for uid in UInt32(100_000)..<105_000 { _ = fixture.service.account(of: uid) }
+    let uids = UInt32(100_000)..<102_000
+    fixture.host.queries.subordinates = "alice:100000:5000"
+    fixture.host.background.time[.users] = .milliseconds(10)
+    fixture.service.accountKnown = { [service = fixture.service] in _ = service.account(of: $0) }
+    for uid in uids { _ = fixture.service.account(of: uid) }
     expect(fixture.service.base.directory.lookUpsUnderWay, equals: AccountDirectory.lookUpsHeld)
-    expect(try fixture.ask().accessKeyID != nil)
+    // Nobody knows whose it is, until it is looked up.
+    expect(fixture.service.account(of: 101_999), equals: .ownerless)
+    fixture.advance(by: .seconds(10))
+    for uid in uids { expect(fixture.service.account(of: uid), equals: .user(1000)) }
+  }
+
+  /// One owner must not use up the share of another.
+  @Test func `a uid in the ranges of several owners is nobody's`() throws {
+    let fixture = try ServiceFixture()
+    fixture.host.queries.subordinates = "alice:100000:10\n1000:100000:10\nbob:100005:1\n"
+    // The file may name one owner twice, by name and by number.
+    expect(account(100_003, fixture), equals: .user(1000))
+    expect(account(100_005, fixture), equals: .ownerless)
   }
 
   @Test func `until a uid is looked up it has no account, and counts for nobody`() throws {

@@ -43,6 +43,23 @@ struct SubordinateUserTests {
     expect(!fixture.host.log.messages.contains { $0.contains("does not work") })
   }
 
+  /// Nobody knows whose the other uid is: it may be the same person's.
+  @Test func `failures of a user and of a uid of nobody are no outage for others`() throws {
+    let fixture = try fixture(
+      Configured.http() + Configured.profile("default", identifier: "{uid}"))
+    let usual = fixture.host.http.answer
+    fixture.host.http.answer = { request in
+      let user = request.json?["DeveloperUserIdentifier"]?.text
+      return ["1000", "600000"].contains(user) ? .reply(503, "") : usual(request)
+    }
+    for _ in 0..<10 {
+      for uid in [UInt32(1000), 600_000] { _ = try fixture.ask(#"{"wait":1}"#, uid: uid) }
+      fixture.advance(by: .seconds(10))
+    }
+    expect(try fixture.ask(#"{"wait":1}"#, uid: 1001).accessKeyID != nil)
+    expect(!fixture.host.log.messages.contains { $0.contains("does not work") })
+  }
+
   // MARK: Sessions
 
   @Test func `ten thousand uids that ask for their identity make no session`() throws {

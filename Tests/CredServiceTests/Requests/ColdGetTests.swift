@@ -15,7 +15,7 @@ struct ColdGetTests {
     "The session comes from the table",
     "`SessionMachine.handle(.asked)` takes the caller as a waiter",
     "`SessionTable.handle` saves the session, and only then starts the call",
-    "`UpstreamClient` waits for its turn in the `CallQueue` of the endpoint",
+    "`UpstreamClient` waits for its turn in the `CallQueue` of the upstream endpoint",
     "The reply is read into an outcome",
     "The reply is rendered once, the audit is written",
     "`ClientServer` writes all replies",
@@ -73,7 +73,7 @@ struct ColdGetTests {
     expect(Array(host.trace.lines.dropFirst()), equals: ["remove default", "send token"])
     expect(session.call?.id, equals: call)
 
-    walk.step(7, "`UpstreamClient` waits for its turn in the `CallQueue` of the endpoint")
+    walk.step(7, "`UpstreamClient` waits for its turn in the `CallQueue` of the upstream endpoint")
     expect(fixture.upstream.callCount, equals: 1)
     expect(host.http.requests.first?.json?["DeveloperUserIdentifier"]?.text, equals: "alice")
     // A second client joins the call.

@@ -165,6 +165,14 @@ struct LineProtocolTests {
     expect(given(), equals: 3)
   }
 
+  @Test func `a loop of processes does not fill the audit, and status knows the last one`() throws {
+    let fixture = try ServiceFixture()
+    for pid in Int32(100)..<140 { _ = try fixture.connect(pid: pid).ask("{}") }
+    expect(fixture.host.log.messages.count { $0 == "credentials given" }, equals: 20)
+    let session = try fixture.status()
+    expect(session?["LastCaller"]?["Pid"]?.integer, equals: 139)
+  }
+
   @Test func `a line of another form takes the long way to the same answer`() throws {
     let fixture = try ServiceFixture()
     let client = fixture.connect()

@@ -51,7 +51,7 @@ struct UnfitSessionTests {
     do {
       let issuer = ProviderIssuer(
         pool: try UserPoolID(FakePool.id), clientID: FakePool.client,
-        host: "http://127.0.0.1:4600/")
+        url: "http://127.0.0.1:4600/")
       return ProviderSession(
         issuer: issuer, username: "alice", subject: nil, deviceKey: nil, signedInAt: nil,
         refreshToken: Secret(refresh), idToken: nil, accessToken: nil)

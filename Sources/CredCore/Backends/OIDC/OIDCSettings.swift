@@ -15,7 +15,7 @@ public struct OIDCSettings: Sendable, Equatable {
   public var browser = BrowserSettings(scopes: ["openid", "offline_access"])
   /// The key in the logins map; nil for the issuer's own.
   public var providerName: String?
-  /// What an ID token must say, so that users sign in with their own accounts alone.
+  /// The claims that an ID token must have, so that users sign in only with their own accounts.
   public var required: [RequiredClaim] = []
   /// Over those of the discovery document.
   public var endpoints = ProviderEndpoints()
@@ -56,7 +56,7 @@ extension OIDCSettings: ProviderKind {
     return .provider(
       ProviderIssuer(
         provider: provider, loginsKey: providerName ?? provider.loginsKey, clientID: clientID,
-        host: endpoints.token?.text ?? ""))
+        url: endpoints.token?.text ?? ""))
   }
 
   public var party: String { issuer }

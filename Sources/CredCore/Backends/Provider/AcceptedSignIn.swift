@@ -6,7 +6,7 @@ public struct AcceptedSignIn: Sendable, Equatable {
   public let username: String
   /// The key of the device to which the refresh token is tied; nil where the pool tracks none.
   public let deviceKey: String?
-  /// Who gave the tokens. They go to nobody else.
+  /// The provider that gave the tokens. credd sends them to no other.
   public let issuer: ProviderIssuer
   /// The server's time, of the reply with the tokens.
   public let serverTime: WallTime?

@@ -1,4 +1,4 @@
-/// One client of a user pool or of an OpenID Connect provider, at one host. A token, a device's
+/// One client of a user pool or of an OpenID Connect provider, at one URL. A token, a device's
 /// secret or a challenge belongs to the one that gave it. It holds no secret.
 public struct ProviderIssuer: Sendable, Hashable {
   public enum Kind: Sendable, Hashable {
@@ -10,18 +10,18 @@ public struct ProviderIssuer: Sendable, Hashable {
   public let clientID: String
   /// The URL that its requests go to; of a provider, the one that the configuration sets over discovery,
   /// or an empty text.
-  public let host: String
+  public let url: String
 
-  public init(pool: UserPoolID, clientID: String, host: String) {
+  public init(pool: UserPoolID, clientID: String, url: String) {
     kind = .cognito(pool)
     self.clientID = clientID
-    self.host = host
+    self.url = url
   }
 
-  public init(provider: OIDCIssuer, loginsKey: String, clientID: String, host: String) {
+  public init(provider: OIDCIssuer, loginsKey: String, clientID: String, url: String) {
     kind = .oidc(provider, loginsKey: loginsKey)
     self.clientID = clientID
-    self.host = host
+    self.url = url
   }
 
   /// In what the provider differs from others.

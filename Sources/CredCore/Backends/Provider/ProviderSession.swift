@@ -4,7 +4,7 @@
 /// A class because it never changes, and because few of many sessions have one: a session, its
 /// snapshot and a refresh share it.
 public final class ProviderSession: Sendable, Equatable {
-  /// Who gave the tokens. They go to nobody else.
+  /// The provider that gave the tokens. credd sends them to no other.
   public let issuer: ProviderIssuer
   /// The immutable user name of a user pool; a provider's name for people to read.
   public let username: String
@@ -14,10 +14,10 @@ public final class ProviderSession: Sendable, Equatable {
   public let deviceKey: String?
   /// `auth_time` of the sign-in.
   public let signedInAt: WallTime?
-  /// The same on this host's own clock, counted back from the arrival of the tokens by the pool's
+  /// The same on this host's own clock, counted back from the arrival of the tokens by the provider's
   /// time. Nil where that is unknown. No renewal changes it.
   public let provedAt: Instant?
-  /// Empty after the pool refused it, and where a provider gave none.
+  /// Empty after the provider refused it, and where it gave none.
   public let refreshToken: Secret
   /// For the logins map; nil where it was refused or has expired.
   public let idToken: HeldProviderToken?
@@ -66,7 +66,7 @@ public final class ProviderSession: Sendable, Equatable {
   }
 }
 
-/// A token of a user pool with its lifetime on this host's clock.
+/// A token of a provider with its lifetime on this host's clock.
 public struct HeldProviderToken: Sendable, Equatable {
   public let token: Secret
   public let received: Instant
@@ -134,7 +134,7 @@ extension ProviderSession {
       accessToken: accessToken, tokenEndpoint: tokenEndpoint, usesUpdatedKey: usesUpdatedKey)
   }
 
-  /// With new tokens. The pool may have given another refresh token, and then the former one is
+  /// With new tokens. The provider may have given another refresh token, and then the former one is
   /// dead; it keeps the device's key and the time of the sign-in.
   func renewed(
     _ tokens: ProviderTokens, serverTime: WallTime?, received: Instant, keepsAccessToken: Bool
@@ -194,7 +194,7 @@ extension ProviderSession {
 }
 
 extension AcceptedSignIn {
-  /// When the user proved who they are, on this host's clock. A time in the future of the pool's own
+  /// When the user proved who they are, on this host's clock. A time in the future of the provider's own
   /// is no time.
   fileprivate var provedAt: Instant? {
     guard let signedIn = tokens.id.signedIn, let present = serverTime ?? tokens.id.issued else {
@@ -204,7 +204,7 @@ extension AcceptedSignIn {
     return age < .zero - Self.clockTolerance ? nil : received - max(age, .zero)
   }
 
-  /// `Date` has whole seconds, and a pool has more than one machine.
+  /// `Date` has whole seconds, and a provider has more than one machine.
   private static let clockTolerance = Duration.seconds(60)
 }
 

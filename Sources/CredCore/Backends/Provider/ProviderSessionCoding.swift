@@ -27,7 +27,7 @@ extension ProviderSession {
       writer.field(Tag.loginsKey, key)
     }
     writer.field(Tag.clientID, issuer.clientID)
-    writer.field(Tag.endpoint, issuer.host)
+    writer.field(Tag.endpoint, issuer.url)
     writer.field(Tag.username, username)
     writer.field(Tag.subject, subject)
     writer.field(Tag.deviceKey, deviceKey)
@@ -80,10 +80,10 @@ extension ProviderSession {
     }
     let issuer: ProviderIssuer
     if let pool {
-      issuer = ProviderIssuer(pool: pool, clientID: clientID, host: endpoint)
+      issuer = ProviderIssuer(pool: pool, clientID: clientID, url: endpoint)
     } else if let provider, let loginsKey {
       issuer = ProviderIssuer(
-        provider: provider, loginsKey: loginsKey, clientID: clientID, host: endpoint)
+        provider: provider, loginsKey: loginsKey, clientID: clientID, url: endpoint)
     } else {
       throw .missing("user pool's session")
     }

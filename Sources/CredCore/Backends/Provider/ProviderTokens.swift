@@ -33,7 +33,7 @@ public struct ProviderToken: Sendable, Equatable {
     deviceKey = nil
   }
 
-  /// The remaining time at arrival, by the pool's own clock.
+  /// The remaining time at arrival, by the provider's own clock.
   ///
   /// - Parameter serverTime: of the reply.
   public func lifetime(at serverTime: WallTime?) -> Duration? {

@@ -145,7 +145,7 @@ extension RememberedDevices.Entry {
     if owner.person != .unknown { writer.field(Tag.person, owner.person.name ?? "") }
     writer.field(Tag.pool, owner.issuer.pool?.description)
     writer.field(Tag.clientID, owner.issuer.clientID)
-    writer.field(Tag.endpoint, owner.issuer.host)
+    writer.field(Tag.endpoint, owner.issuer.url)
     writer.field(Tag.username, owner.username)
     writer.field(Tag.key, device.key)
     writer.field(Tag.groupKey, device.groupKey)
@@ -173,7 +173,7 @@ extension RememberedDevices.Entry {
     else { throw .missing("device") }
     let person: SessionOwner =
       texts[Tag.person].map { SessionOwner(name: $0.isEmpty ? nil : $0) } ?? .unknown
-    let issuer = ProviderIssuer(pool: pool, clientID: clientID, host: endpoint)
+    let issuer = ProviderIssuer(pool: pool, clientID: clientID, url: endpoint)
     owner = RememberedDevices.Owner(person: person, issuer: issuer, username: username)
     device = DeviceSecret(key: key, groupKey: groupKey, password: password)
     self.isUsed = isUsed

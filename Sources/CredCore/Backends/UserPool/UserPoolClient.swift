@@ -182,6 +182,6 @@ extension JSONWriter {
 
 extension UserPoolClient {
   public var issuer: ProviderIssuer {
-    ProviderIssuer(pool: pool, clientID: id, host: host.url)
+    ProviderIssuer(pool: pool, clientID: id, url: host.url)
   }
 }

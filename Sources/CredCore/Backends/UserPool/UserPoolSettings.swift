@@ -75,7 +75,7 @@ extension UserPoolSettings: ProviderKind {
   public func trust(in profile: ProfileSettings) throws(InvalidInput) -> SessionPlan.BackendTrust {
     .provider(
       ProviderIssuer(
-        pool: try UserPoolID(userPoolID), clientID: clientID, host: try host(in: profile).url))
+        pool: try UserPoolID(userPoolID), clientID: clientID, url: try host(in: profile).url))
   }
 
   /// Where its requests go. FIPS and dualstack choose among AWS's own hosts: the reader refuses them
@@ -128,7 +128,7 @@ extension UserPoolSettings: ProviderKind {
   }
 
   public func place(of issuer: ProviderIssuer?) -> [String?] {
-    [userPoolID, clientID, issuer?.host, caFile]
+    [userPoolID, clientID, issuer?.url, caFile]
   }
 
   public var credentialSettings: [String] { [providerName].compactMap(\.self) }

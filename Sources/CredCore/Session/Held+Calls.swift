@@ -8,7 +8,7 @@ enum TokenSource {
   case logins
   /// One login, which a file holds.
   case tokenFile
-  /// A user pool, which renews its tokens.
+  /// A provider, which renews its tokens.
   case provider(ProviderSession)
   /// No token: an unauthenticated identity.
   case guest
