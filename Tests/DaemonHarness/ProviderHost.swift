@@ -87,6 +87,14 @@ struct ProviderHost {
   @discardableResult
   func ask(_ line: String) throws -> JSON { try host.ask(line) }
 
+  /// Waits until a client of this user waits with `respond`: another one is then refused. Before, what
+  /// is typed elsewhere could end the challenge without it.
+  func waitForResponse(to handle: String) throws {
+    try Deadline.usual.wait(for: "respond to wait") {
+      try ask(#"{"op":"respond","handle":"\#(handle)","wait":0}"#).errorCode == "TooManyRequests"
+    }
+  }
+
   func logIn() throws -> JSON {
     try ask(#"{"op":"login","browser":{"redirect_uri":"\#(redirectURI)"}}"#)
   }

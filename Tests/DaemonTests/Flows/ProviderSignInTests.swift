@@ -88,6 +88,7 @@ struct ProviderSignInTests {
     let socket = try host.host.connect()
     try socket.send(
       #"{"op":"respond","handle":"\#(asked.handle ?? "")","wait":60}"# + "\n")
+    try host.waitForResponse(to: asked.handle ?? "")
     try host.host.sandbox.control(
       "POST", "oidc/device", #"{"UserCode":"\#(code)","As":"bob"}"#)
     let reply = try socket.reply()
@@ -110,6 +111,7 @@ struct ProviderSignInTests {
     expect(try JSON(early.output).handle, equals: handle)
     let waiting = try ChildProcess(
       [Programs.credctl, "--socket", host.host.socketPath, "respond", handle, "--wait", "60"])
+    try host.waitForResponse(to: handle)
     try host.host.sandbox.control(
       "POST", "oidc/device", #"{"UserCode":"\#(code)","As":"bob"}"#)
     expect(try waiting.wait(), equals: 0, "\(waiting.errors)")
