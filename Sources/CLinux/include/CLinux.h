@@ -171,8 +171,11 @@ int credd_spawn(const char *const *arguments, const char *const *environment, in
 // Kills a child that is not reaped yet, and the process group that it leads.
 void credd_kill_group(pid_t leader);
 
-// From now on SIGHUP, SIGINT and SIGTERM end the process no more, but are noted, and interrupt waits.
-void credd_note_ends(void);
+// From now on SIGHUP, SIGINT, SIGQUIT and SIGTERM end the process no more, but are noted, and interrupt
+// waits. False if they were noted already.
+bool credd_note_ends(void);
+// From now on they end the process again, at once if one was noted meanwhile.
+void credd_let_ends_through(void);
 // The last signal that was noted; 0 for none. The second forgets it.
 int credd_noted_end(void);
 int credd_take_noted_end(void);
