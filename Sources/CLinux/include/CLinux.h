@@ -151,9 +151,10 @@ int credd_landlock_restrict(int rules);
 // The most entries in each folder on the way to the hidden one: far more than /, /run and their like
 // have.
 #define CREDD_HIDDEN_BESIDE_MOST 16384
-// Landlock rules (version 2) that allow reading every file there is now, but of those in `folder`
-// only `names`, which end with NULL. Everything else remains allowed. Lists the folders that lead to
-// `folder`, which may block. A descriptor, or -errno and the folder to blame.
+// Landlock rules (version 2) that allow reading, changing, making and removing files beneath every folder
+// there is now, but in `folder` reading and changing of `names` alone, which end with NULL. In `folder`
+// and directly in the folders that lead there nothing is made, moved or removed. Everything else remains
+// allowed. Lists these folders, which may block. A descriptor, or -errno and the folder to blame.
 int credd_rules_hiding(const char *folder, const char *const *names, char *where, size_t capacity);
 
 // Runs a command with nothing but the given arguments and environment: pipes as standard streams,
