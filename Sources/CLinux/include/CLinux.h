@@ -45,13 +45,17 @@ int credd_become(const char *const *arguments, const char *const *environment);
 int credd_raise_descriptor_limit(void);
 // fork(2), for a process with one thread: the child's pid, 0 in the child, or -errno.
 int credd_fork(void);
-// Makes a child end when `parent` does, and not by what a terminal or a service manager sends to both.
-// Its standard input and output become /dev/null, so that a reader of the parent's output sees its
-// end. -ESRCH if the parent has ended already.
+// Forks a process that is no child of this one: 1, 0 in that process, or -errno. Its parent is the init
+// process, or what took that part (PR_SET_CHILD_SUBREAPER); this process itself, if it is that.
+int credd_fork_apart(void);
+// Makes a child end when `parent` does: -ESRCH if it has ended already.
 int credd_end_with(pid_t parent);
-// Closes what this process has inherited, but the standard descriptors and these two, of which one may be
-// -1. A pipe or a lock that its parent gives up must not stay open here.
-void credd_close_all_but(int one, int other);
+// Lets nothing end this process that a terminal or a service manager sends to a whole group. Its standard
+// input and output become /dev/null, so that a reader of the others' output sees its end.
+void credd_leave_group(void);
+// Closes what this process has inherited, but the standard descriptors and these three, each of which may
+// be -1. A pipe or a lock that its parent gives up must not stay open here.
+void credd_close_all_but(int one, int two, int three);
 // Lets the next program of this process inherit a descriptor.
 int credd_keep_open(int descriptor);
 // Keeps all memory of the process, present and future, out of swap; its children do not inherit
