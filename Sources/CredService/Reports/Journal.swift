@@ -50,6 +50,9 @@ final class Journal {
   /// In whose share a uid counts, as a detail of a subject.
   func accountNumber(of uid: UInt32) -> UInt32 { accounts.number(of: uid) }
 
+  /// The name of a uid, as far as it is known; an entry waits for no look-up.
+  func userName(of uid: UInt32) -> String? { accounts.knownName(of: uid) }
+
   // MARK: Sessions
 
   /// Reports an event of a session.
