@@ -27,6 +27,28 @@ extension Peer {
   }
 }
 
+/// The process that connected, by the kernel's own word.
+enum PeerProcess: Equatable {
+  /// A pidfd of it, which the caller closes.
+  case known(Int32)
+  /// The kernel has no pidfds of peers (before Linux 6.5).
+  case unnamed
+  /// It has ended. Its pid may be another process's, of which nothing counts.
+  case gone
+
+  init(of descriptor: Int32) { self.init(answer: credd_peer_pidfd(descriptor)) }
+
+  /// - Parameter answer: a pidfd, or -errno.
+  init(answer: Int32) {
+    self =
+      switch answer {
+      case 0...: .known(answer)
+      case -ENOPROTOOPT: .unnamed
+      default: .gone
+      }
+  }
+}
+
 /// The systemd unit of a connected process.
 enum CallerUnit {
   /// The unit, such as `billing.service`; nil if there is none or it is uncertain. The unit of a
@@ -34,7 +56,7 @@ enum CallerUnit {
   /// such names, so none of them may equal the name of a system unit.
   ///
   /// Another process may have the peer's pid by now (spire#6035). With the kernel's pidfd of the
-  /// peer (Linux 6.5), credd checks after the reading that the peer still lives. Without it, the
+  /// peer (Linux 6.5), credd checks after the reading that the peer still lives. On an older kernel the
   /// pid's process must belong to the peer's user and be older than the connection, before and
   /// after the reading; a pid that the same user's next process got between `connect` and `accept`
   /// goes unnoticed.
@@ -43,12 +65,19 @@ enum CallerUnit {
   static func name(of peer: Peer, on descriptor: Int32, accepted: Instant) -> String? {
     // The peer is outside this daemon's pid namespace: it has no pid here.
     guard peer.pid > 0 else { return nil }
-    var pidfd = credd_peer_pidfd(descriptor)
-    let isCertain = pidfd >= 0
-    if !isCertain { pidfd = credd_pidfd_open(peer.pid) }
-    guard pidfd >= 0 else { return nil }
+    let pidfd: Int32
+    switch PeerProcess(of: descriptor) {
+    case .known(let peers): pidfd = peers
+    case .unnamed:
+      pidfd = credd_pidfd_open(peer.pid)
+      guard pidfd >= 0 else { return nil }
+      guard isOlder(peer, than: accepted) else {
+        credd_close(pidfd)
+        return nil
+      }
+    case .gone: return nil
+    }
     defer { credd_close(pidfd) }
-    guard isCertain || isOlder(peer, than: accepted) else { return nil }
     let unit = unit(ofProcess: peer.pid)
     return credd_pidfd_alive(pidfd) == 1 ? unit : nil
   }

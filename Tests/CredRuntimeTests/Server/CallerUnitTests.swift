@@ -41,4 +41,12 @@ struct CallerUnitTests {
     let peer = Peer(uid: getuid(), gid: getgid(), pid: 0)
     expect(CallerUnit.name(of: peer, on: -1, accepted: now) == nil)
   }
+
+  /// EINVAL and ESRCH are what kernels say of a peer that was reaped.
+  @Test(arguments: [ESRCH, EINVAL, ENODATA, EMFILE, EBADF, ENOTCONN])
+  func `only a kernel without pidfds of peers leaves the pid to be trusted`(_ number: Int32) {
+    expect(PeerProcess(answer: -number), equals: .gone)
+    expect(PeerProcess(answer: -ENOPROTOOPT), equals: .unnamed)
+    expect(PeerProcess(answer: 7), equals: .known(7))
+  }
 }
