@@ -76,8 +76,9 @@ struct CognitoExchanges: BackendExchanges {
         for: key, timeout: called.settings.timeout, done)
     }
     let queries = sender.services.queries
-    sender.readFileIfNamed(settings.credentialsFile, key: "credentials_file", for: upstream) {
-      file in
+    sender.readFileIfNamed(
+      settings.credentialsFile, as: .lines, key: "credentials_file", for: upstream
+    ) { file in
       done(
         Result { () throws(UpstreamFailure) in
           let file = try file.get()

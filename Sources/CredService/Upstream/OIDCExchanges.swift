@@ -142,7 +142,7 @@ enum ProviderProbe {
     after reply: HTTPReply, _ place: ProbedPlace
   ) throws(UpstreamFailure) -> [ProbedPlace] {
     guard case .backend(let backend) = place.upstream else { return [] }
-    let document = try? JSONValue.parse(reply.body.bytes)
+    let document = try? JSONValue.parse(foreign: reply.body)
     switch self {
     case .discovery(let issuer, let endpoints):
       let metadata = try ProviderMetadata(
