@@ -183,6 +183,8 @@ extension Connection: PeerFacts {
 
   func unit() -> String? { CallerUnit.name(of: peer, on: descriptor, accepted: accepted) }
 
+  var isUnitHidden: Bool { CallerUnit.isHidden(peer) }
+
   func isAlive() -> Bool {
     guard peer.pid > 0, case .known(let pidfd) = PeerProcess(of: descriptor) else { return false }
     defer { credd_close(pidfd) }

@@ -82,6 +82,27 @@ enum CallerUnit {
     return credd_pidfd_alive(pidfd) == 1 ? unit : nil
   }
 
+  /// Whether the kernel hides the control group of a living peer, as it does where /proc is mounted with
+  /// `hidepid=`.
+  static func isHidden(_ peer: Peer) -> Bool {
+    guard peer.pid > 0 else { return false }
+    return isHidden(unsafe access("/proc/\(peer.pid)/cgroup", R_OK) == 0 ? 0 : errno) {
+      // Without a signal: that another user's process is there, it says by EPERM.
+      kill(peer.pid, 0) == 0 || errno == EPERM
+    }
+  }
+
+  /// - Parameters:
+  ///   - number: the errno of a look at the file; 0 if it can be read.
+  ///   - isThere: whether there is such a process. `hidepid=invisible` shows none of it in /proc.
+  static func isHidden(_ number: Int32, isThere: () -> Bool) -> Bool {
+    switch number {
+    case EACCES, EPERM: true
+    case ENOENT, ESRCH: isThere()
+    default: false
+    }
+  }
+
   private static func unit(ofProcess pid: pid_t) -> String? {
     guard let unit = unsafe text({ unsafe sd_pid_get_unit(pid, &$0) }) else { return nil }
     return unsafe text { unsafe sd_pid_get_user_unit(pid, &$0) }.map { "\(unit)/\($0)" } ?? unit

@@ -42,6 +42,18 @@ struct CallerUnitTests {
     expect(CallerUnit.name(of: peer, on: -1, accepted: now) == nil)
   }
 
+  /// `hidepid=1` refuses other users' files in /proc, `hidepid=2` shows no trace of them.
+  @Test func `a process of which proc shows nothing is hidden, one that has ended is not`() {
+    for number in [EACCES, EPERM] { expect(CallerUnit.isHidden(number) { false }) }
+    for number in [ENOENT, ESRCH] {
+      expect(CallerUnit.isHidden(number) { true })
+      expect(!CallerUnit.isHidden(number) { false })
+    }
+    expect(!CallerUnit.isHidden(0) { true })
+    expect(!CallerUnit.isHidden(Peer(uid: getuid(), gid: getgid(), pid: getpid())))
+    expect(!CallerUnit.isHidden(Peer(uid: getuid(), gid: getgid(), pid: 1 << 22 + 1)))
+  }
+
   /// EINVAL and ESRCH are what kernels say of a peer that was reaped.
   @Test(arguments: [ESRCH, EINVAL, ENODATA, EMFILE, EBADF, ENOTCONN])
   func `only a kernel without pidfds of peers leaves the pid to be trusted`(_ number: Int32) {
