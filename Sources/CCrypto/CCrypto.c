@@ -27,7 +27,8 @@
   X(BN_mod_mul) X(BN_mod_sub) X(BN_mod_exp_mont_consttime)                                       \
   X(BIO_new_mem_buf) X(BIO_free) X(PEM_read_bio_PrivateKey) X(EVP_PKEY_free) X(EVP_PKEY_get_id)   \
   X(EVP_PKEY_get_bits) X(EVP_PKEY_get_group_name) X(EVP_DigestSignInit) X(EVP_DigestSign)         \
-  X(d2i_ECDSA_SIG) X(ECDSA_SIG_get0) X(ECDSA_SIG_free) X(ERR_clear_error)
+  X(d2i_ECDSA_SIG) X(ECDSA_SIG_get0) X(ECDSA_SIG_free) X(ERR_clear_error)                         \
+  X(PEM_read_bio_X509) X(X509_check_private_key) X(X509_free)
 
 // The version of the headers, which the distribution's libcurl is linked with too.
 #define NAME_OF(major) "libcrypto.so." #major
@@ -209,6 +210,18 @@ static EVP_PKEY *read_key(const char *pem, size_t length) {
   // What was wrong with a file must not be told by the next call of the library's.
   crypto.ERR_clear_error();
   return key;
+}
+
+int credd_key_fits(const char *pem, size_t length, const char *key_pem, size_t key_length) {
+  BIO *text = length <= INT_MAX ? crypto.BIO_new_mem_buf(pem, (int)length) : NULL;
+  X509 *certificate = text ? crypto.PEM_read_bio_X509(text, NULL, no_password, NULL) : NULL;
+  EVP_PKEY *key = read_key(key_pem, key_length);
+  int fits = certificate && key ? crypto.X509_check_private_key(certificate, key) == 1 : -1;
+  crypto.EVP_PKEY_free(key);
+  crypto.X509_free(certificate);
+  crypto.BIO_free(text);
+  crypto.ERR_clear_error();
+  return fits;
 }
 
 static int algorithm_of(const EVP_PKEY *key) {

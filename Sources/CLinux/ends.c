@@ -5,13 +5,18 @@
 
 #include <signal.h>
 
+static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+#define NUMBERS (sizeof numbers / sizeof *numbers)
+
 static volatile sig_atomic_t noted;
+static bool is_noting;
 
 static void note(int number) { noted = number; }
 
-void credd_note_ends(void) {
-  const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
-  for (unsigned index = 0; index < sizeof numbers / sizeof *numbers; index++) {
+bool credd_note_ends(void) {
+  if (is_noting) return false;
+  is_noting = true;
+  for (unsigned index = 0; index < NUMBERS; index++) {
     struct sigaction present;
     // What the caller ignores, as under nohup, ends nothing.
     if (sigaction(numbers[index], NULL, &present) < 0 || present.sa_handler != SIG_DFL) continue;
@@ -20,6 +25,18 @@ void credd_note_ends(void) {
     sigemptyset(&action.sa_mask);
     sigaction(numbers[index], &action, NULL);
   }
+  return true;
+}
+
+void credd_let_ends_through(void) {
+  is_noting = false;
+  for (unsigned index = 0; index < NUMBERS; index++) {
+    struct sigaction present;
+    if (sigaction(numbers[index], NULL, &present) == 0 && present.sa_handler == note)
+      signal(numbers[index], SIG_DFL);
+  }
+  int number = credd_take_noted_end();
+  if (number != 0) credd_end_by(number);
 }
 
 int credd_noted_end(void) { return noted; }

@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 int credd_pidfd_open(pid_t pid) {
@@ -24,8 +25,35 @@ int credd_fork(void) {
   return child < 0 ? -errno : (int)child;
 }
 
+int credd_fork_apart(void) {
+  // A caller that ignores SIGCHLD would have nothing to wait for.
+  struct sigaction usual = {.sa_handler = SIG_DFL}, before;
+  if (sigaction(SIGCHLD, &usual, &before) < 0) return -errno;
+  pid_t between = fork();
+  if (between == 0) {
+    pid_t apart = fork();
+    if (apart != 0) _exit(apart < 0 ? errno : 0);
+    sigaction(SIGCHLD, &before, NULL);
+    return 0;
+  }
+  int status = 0, result = between < 0 ? -errno : 1;
+  while (between > 0 && waitpid(between, &status, 0) < 0) {
+    if (errno == EINTR) continue;
+    result = -errno;
+    break;
+  }
+  if (result > 0 && status != 0) result = WIFEXITED(status) ? -WEXITSTATUS(status) : -ECHILD;
+  sigaction(SIGCHLD, &before, NULL);
+  return result;
+}
+
 int credd_end_with(pid_t parent) {
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) return -errno;
+  // It may have ended before that call.
+  return getppid() == parent ? 0 : -ESRCH;
+}
+
+void credd_leave_group(void) {
   const int of_groups[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU};
   for (size_t i = 0; i < sizeof of_groups / sizeof *of_groups; i++) signal(of_groups[i], SIG_IGN);
   // A container may have no /dev; then it keeps them.
@@ -35,8 +63,6 @@ int credd_end_with(pid_t parent) {
     dup2(nothing, STDOUT_FILENO);
     if (nothing > STDERR_FILENO) close(nothing);
   }
-  // It may have ended before the first call.
-  return getppid() == parent ? 0 : -ESRCH;
 }
 
 static void close_between(int first, int last) {
@@ -47,18 +73,18 @@ static void close_between(int first, int last) {
     close(descriptor);
 }
 
-void credd_close_all_but(int one, int other) {
-  int low = one < other ? one : other, high = one < other ? other : one;
+void credd_close_all_but(int one, int two, int three) {
+  int kept[] = {one, two, three};
   int first = STDERR_FILENO + 1;
-  if (low >= first) {
-    close_between(first, low - 1);
-    first = low + 1;
+  // The lowest of those that are left, until none is.
+  for (;;) {
+    int next = INT_MAX;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+      if (kept[i] >= first && kept[i] < next) next = kept[i];
+    close_between(first, next - 1);
+    if (next == INT_MAX) return;
+    first = next + 1;
   }
-  if (high >= first) {
-    close_between(first, high - 1);
-    first = high + 1;
-  }
-  close_between(first, INT_MAX);
 }
 
 int credd_keep_open(int descriptor) {

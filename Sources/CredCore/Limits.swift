@@ -135,6 +135,9 @@ public enum Limits {
     /// The longest `Retry-After` that credd obeys. A server that names a later time is asked again
     /// after this one.
     public static let longestRetryAfter = Duration.seconds(3600)
+    /// From this difference of the clocks on credd signs by AWS's time, where AWS refused the time of a
+    /// signature. AWS allows five minutes; a reply's `Date` has whole seconds and is on its way for some.
+    public static let signatureSkew = Duration.seconds(4 * 60)
 
     // MARK: Cognito API reference: GetId, GetCredentialsForIdentity
 

@@ -16,10 +16,22 @@ extension Daemon {
     /// Also opens what systemd shows to this process alone, which no check before it could see.
     init(_ reading: ConfigurationReading, log: Logger) {
       let files = ConfigurationInspection.ofCredentials(reading)
-      diagnostics = (reading.diagnostics + files).inReadingOrder
+      let others = ConfigurationInspection.ofContents(
+        reading, outside: ServiceDirectory.credentials)
+      diagnostics = (reading.diagnostics + files + others).inReadingOrder
       let isUsable = !files.contains { $0.severity == .error }
       configuration =
         isUsable ? reading.configuration.map { ResolvedConfiguration($0, log: log) } : nil
+    }
+  }
+
+  /// Tells of files that are of no use before the first call that needs one.
+  func inspectFiles() {
+    background.runOnce(.configuration, deadline: loop.now + Self.reloadTime) {
+      [read = options.readConfiguration] in
+      (try? read().get()).map { ConfigurationInspection.ofContents($0) } ?? []
+    } completion: { [log] found in
+      for diagnostic in found ?? [] { log.warning("\(diagnostic)") }
     }
   }
 

@@ -115,6 +115,7 @@ public final class Daemon {
     }
     limitIdleTime()
     ServiceNotification.send("READY=1")
+    inspectFiles()
     credd_give_code_back()
   }
 

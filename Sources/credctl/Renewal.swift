@@ -84,18 +84,24 @@ struct Renewal {
     return answer.reply
   }
 
-  /// Opens an endpoint of credctl's own, in a child that ends with this process. The command inherits
-  /// the listener, so that no other program can take the port while it runs.
+  /// Opens an endpoint of credctl's own, in a process that ends with this one. The command inherits the
+  /// listener, so that no other program can take the port while it runs.
+  ///
+  /// That process is no child of the command, which may wait for all of its children.
   private func open(_ client: Client) throws(Failure) -> LocalEndpoint.Door {
     let endpoint = try LocalEndpoint(
       options.profile, at: address ?? EndpointAddress(port: 0), asking: client,
       tokenOnly: trustsToken)
-    let parent = getpid()
-    switch credd_fork() {
+    let command = getpid()
+    let commandsEnd = credd_pidfd_open(command)
+    defer { if commandsEnd >= 0 { credd_close(commandsEnd) } }
+    // Without a pidfd (Linux before 5.3) only a child learns of its parent's end.
+    switch commandsEnd >= 0 ? credd_fork_apart() : credd_fork() {
     case 0:
-      if credd_end_with(parent) < 0 { _exit(1) }
-      endpoint.closeAllElse()
-      endpoint.serve()
+      if commandsEnd < 0, credd_end_with(command) < 0 { _exit(1) }
+      credd_leave_group()
+      endpoint.closeAllElse(but: commandsEnd)
+      endpoint.serve(until: commandsEnd)
     case ..<0: throw Failure(.unavailable, "cannot start a process for the endpoint")
     default:
       _ = credd_keep_open(endpoint.door.listener)

@@ -63,6 +63,33 @@ struct ReloadTests {
     expect(try host.ask(#"{"op":"identity","profile":"more"}"#).errorCode == nil)
   }
 
+  /// Before the first call that needs it. A file that is not there yet may come in time.
+  @Test
+  func aFileThatIsOfNoUseIsNamedAtTheStartAndAtAReload() throws {
+    let stage = try Stage.current()
+    let (token, other) = (stage.newFile("token"), stage.newFile("other"))
+    try Data("one\ntwo\n".utf8).write(to: URL(filePath: token))
+    try Data("\n".utf8).write(to: URL(filePath: other))
+    let text = { (sandbox: Sandbox, path: String) in
+      Configuration.usual(
+        sandbox, backend: "bearer_token_file = \(path)\nca_file = /nonexistent/ca.pem")
+    }
+    let host = try TestHost { text($0, token) }
+    let first = "bearer_token_file: '\(token)' has more than one line"
+    try Deadline.usual.wait(for: "the warning") { host.log.contains(first) }
+    expect(!host.log.contains("/nonexistent/ca.pem"))
+    try reload(host, text(host.sandbox, other))
+    expect(host.log.contains("bearer_token_file: '\(other)' holds nothing but white space"))
+    expect(host.log.split(separator: "\n").count { $0.contains(first) }, equals: 1)
+    // The call itself says so, too.
+    try reload(host, Configuration.usual(host.sandbox, backend: "bearer_token_file = \(token)"))
+    let reply = try host.ask()
+    expect(reply.errorCode, equals: "BackendUnavailable")
+    expect(
+      reply.errorMessage?.contains("bearer_token_file \(token) has more than one line") == true,
+      "\(reply)")
+  }
+
   @Test
   func aMissingFileChangesNothing() throws {
     let host = try TestHost()

@@ -93,6 +93,7 @@ extension FuzzTarget {
       .check(parts.scheme == (url.isEncrypted ? "https" : "http"), "another scheme"),
       .check(parts.port.map { (1...65_535).contains($0) } ?? true, "a port out of range"),
       .check(url.isLoopback == isLocal, "loopback or not"),
+      .check(url.mayReachThisHost || !url.isLoopback, "loopback, and of another host"),
       .check(!Self.hasDotSegment(url.text), "a dot segment"),
       .accepted,
     ])

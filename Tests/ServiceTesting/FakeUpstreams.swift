@@ -89,13 +89,16 @@ final class FakeUpstreams {
 
   private func ok(_ body: String) -> FakeHTTP.Answer {
     guard let dateSkew else { return .reply(200, body) }
-    let date = Date(
-      timeIntervalSince1970: Double((clock.wallTime + dateSkew).milliseconds) / 1000)
+    return .reply(200, body, headers: [("Date", Self.httpDate(clock.wallTime + dateSkew))])
+  }
+
+  /// A time as in `Date` of HTTP.
+  static func httpDate(_ time: WallTime) -> String {
     let format = DateFormatter()
     format.locale = Locale(identifier: "en_US_POSIX")
     format.timeZone = TimeZone(identifier: "GMT")
     format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
-    return .reply(200, body, headers: [("Date", format.string(from: date))])
+    return format.string(from: Date(timeIntervalSince1970: Double(time.milliseconds) / 1000))
   }
 
   private func login(_ json: JSONValue?) -> FakeHTTP.Answer {

@@ -11,6 +11,7 @@ final class TestClient: PeerFacts, ReplySink {
   let peer: Peer
   var memberships: [UInt32]
   var systemdUnit: String?
+  var isUnitHidden = false
   var isRunning = true
   var began: Instant?
   private(set) var replies: [Reply] = []

@@ -51,6 +51,10 @@ enum { CREDD_NO_ALGORITHM = 0, CREDD_RS256 = 1, CREDD_ES256 = 2 };
 // anything else, a key with a password too.
 int credd_key_algorithm(const char *pem, size_t length);
 
+// Whether a private key belongs to the first certificate of a chain, both in PEM: 1 or 0; -1 if one of them
+// cannot be read, as a key with a password.
+int credd_key_fits(const char *pem, size_t length, const char *key_pem, size_t key_length);
+
 // Signs, and returns the signature's length, or -1. A capacity of 2048 bytes is enough for any key.
 // Takes some milliseconds: call it on a thread.
 ptrdiff_t credd_sign(const char *pem, size_t pem_length, const void *message, size_t length,

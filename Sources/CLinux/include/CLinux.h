@@ -45,13 +45,17 @@ int credd_become(const char *const *arguments, const char *const *environment);
 int credd_raise_descriptor_limit(void);
 // fork(2), for a process with one thread: the child's pid, 0 in the child, or -errno.
 int credd_fork(void);
-// Makes a child end when `parent` does, and not by what a terminal or a service manager sends to both.
-// Its standard input and output become /dev/null, so that a reader of the parent's output sees its
-// end. -ESRCH if the parent has ended already.
+// Forks a process that is no child of this one: 1, 0 in that process, or -errno. Its parent is the init
+// process, or what took that part (PR_SET_CHILD_SUBREAPER); this process itself, if it is that.
+int credd_fork_apart(void);
+// Makes a child end when `parent` does: -ESRCH if it has ended already.
 int credd_end_with(pid_t parent);
-// Closes what this process has inherited, but the standard descriptors and these two, of which one may be
-// -1. A pipe or a lock that its parent gives up must not stay open here.
-void credd_close_all_but(int one, int other);
+// Lets nothing end this process that a terminal or a service manager sends to a whole group. Its standard
+// input and output become /dev/null, so that a reader of the others' output sees its end.
+void credd_leave_group(void);
+// Closes what this process has inherited, but the standard descriptors and these three, each of which may
+// be -1. A pipe or a lock that its parent gives up must not stay open here.
+void credd_close_all_but(int one, int two, int three);
 // Lets the next program of this process inherit a descriptor.
 int credd_keep_open(int descriptor);
 // Keeps all memory of the process, present and future, out of swap; its children do not inherit
@@ -151,9 +155,10 @@ int credd_landlock_restrict(int rules);
 // The most entries in each folder on the way to the hidden one: far more than /, /run and their like
 // have.
 #define CREDD_HIDDEN_BESIDE_MOST 16384
-// Landlock rules (version 2) that allow reading every file there is now, but of those in `folder`
-// only `names`, which end with NULL. Everything else remains allowed. Lists the folders that lead to
-// `folder`, which may block. A descriptor, or -errno and the folder to blame.
+// Landlock rules (version 2) that allow reading, changing, making and removing files beneath every folder
+// there is now, but in `folder` reading and changing of `names` alone, which end with NULL. In `folder`
+// and directly in the folders that lead there nothing is made, moved or removed. Everything else remains
+// allowed. Lists these folders, which may block. A descriptor, or -errno and the folder to blame.
 int credd_rules_hiding(const char *folder, const char *const *names, char *where, size_t capacity);
 
 // Runs a command with nothing but the given arguments and environment: pipes as standard streams,
@@ -171,8 +176,11 @@ int credd_spawn(const char *const *arguments, const char *const *environment, in
 // Kills a child that is not reaped yet, and the process group that it leads.
 void credd_kill_group(pid_t leader);
 
-// From now on SIGHUP, SIGINT and SIGTERM end the process no more, but are noted, and interrupt waits.
-void credd_note_ends(void);
+// From now on SIGHUP, SIGINT, SIGQUIT and SIGTERM end the process no more, but are noted, and interrupt
+// waits. False if they were noted already.
+bool credd_note_ends(void);
+// From now on they end the process again, at once if one was noted meanwhile.
+void credd_let_ends_through(void);
 // The last signal that was noted; 0 for none. The second forgets it.
 int credd_noted_end(void);
 int credd_take_noted_end(void);

@@ -100,12 +100,7 @@ extension CognitoIdentity {
     if !reply.isSuccess, let error = remoteError(reply),
       FailureTable.signature.contains(where: error.fits)
     {
-      var failure = UpstreamFailure.aws(
-        reply, error, from: .backend(backend), table: FailureTable.signature)
-      // The others are about this host's clock.
-      failure.isOfDeveloperKeys =
-        !failure.failureClass.isTransient || error.name == "ExpiredTokenException"
-      throw failure
+      throw .aws(reply, error, from: .backend(backend), table: FailureTable.signature)
     }
     let object = try success(reply)
     return try tokenReply(object, reply)

@@ -100,6 +100,7 @@ public struct STS: Sendable, Equatable {
   }
 
   private static func document(_ reply: HTTPReply) throws(InvalidInput) -> XMLElement {
+    guard !reply.body.isCompressed else { throw .compressedReply }
     do throws(XMLError) {
       return try XMLReader.parse(reply.body.bytes)
     } catch {

@@ -67,6 +67,8 @@ public protocol BackendKind: Sendable, Equatable {
   var providerName: String? { get }
   /// The files and programs that its keys name.
   var namedFiles: [NamedFile] { get }
+  /// By what it shows its server who it is, in TLS.
+  var clientIdentity: ClientIdentity? { get }
 
   // Fingerprints.
 
@@ -114,6 +116,7 @@ extension BackendKind {
   public var providerEndpoints: ProviderEndpoints { ProviderEndpoints() }
   public var providerName: String? { nil }
   public var namedFiles: [NamedFile] { [] }
+  public var clientIdentity: ClientIdentity? { nil }
   public var credentialSettings: [String] { [] }
 
   /// The word of the key `type`.
@@ -131,11 +134,19 @@ extension ProtocolError {
   }
 }
 
+/// A client certificate and its key, for a check of the configuration.
+public struct ClientIdentity: Sendable, Equatable {
+  public let certificate: String
+  /// The key of the configuration that names ``privateKey``.
+  public let key: String
+  public let privateKey: String
+}
+
 /// A file or program that a key of a backend names, for a check of the configuration.
 public struct NamedFile: Sendable, Equatable {
   /// The content that credd expects.
   public enum Content: Sendable, Equatable {
-    case secret
+    case secret(FileText)
     /// PEM with a block of this name in it.
     case pem(String)
     case program

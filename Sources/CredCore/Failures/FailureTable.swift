@@ -32,6 +32,8 @@ enum FailureTable {
     var judgesSecret = false
     /// Whether a token and its key in the logins map do not fit: another key may.
     var isOfLoginsKey = false
+    /// What AWS refuses about a signature.
+    var signatureFault: SignatureFault?
 
     init(
       _ name: String, saying: String = "", _ failureClass: FailureClass,
@@ -80,6 +82,13 @@ enum FailureTable {
     fileprivate var ofLoginsKey: Row {
       var row = self
       row.isOfLoginsKey = true
+      return row
+    }
+
+    /// The same row about a signature.
+    fileprivate func of(_ fault: SignatureFault) -> Row {
+      var row = self
+      row.signatureFault = fault
       return row
     }
 
@@ -247,33 +256,67 @@ enum FailureTable {
       " is not available; it is tried again"),
   ].map(\.ofTheEndpoint)
 
-  /// Cognito's errors about the signature of a `type = cognito` backend: they are the backend's.
+  /// Errors about the signature of GetOpenIdTokenForDeveloperIdentity, the one call that credd signs: they
+  /// are those of the `type = cognito` backend, in whose place credd signs. An AWS service has them under
+  /// names of its own or under those that all services share ("Common error types").
   static let signature: [Row] = [
-    Row(
-      "ExpiredTokenException", transient, nil, .operatorMustAct,
-      ": the developer credentials have expired; renew them"),
-    Row(
-      "InvalidSignatureException", saying: "Signature expired", transient, nil, .operatorMustAct,
-      ": the signature's time is wrong; set this host's clock"),
-    Row(
-      "InvalidSignatureException", saying: "Signature not yet current", transient, nil,
-      .operatorMustAct,
-      ": the signature's time is wrong; set this host's clock"),
-    Row(
-      "RequestExpired", transient, nil, .operatorMustAct,
-      ": the signature's time is wrong; set this host's clock"),
-    Row(
-      "InvalidSignatureException", .permanentConfiguration, .backendRejected, .operatorMustAct,
+    expiredKeys("ExpiredTokenException"),
+    expiredKeys("ExpiredToken"),
+    wrongTime("InvalidSignatureException", saying: "Signature expired"),
+    wrongTime("InvalidSignatureException", saying: "Signature not yet current"),
+    wrongTime("SignatureDoesNotMatch", saying: "Signature expired"),
+    wrongTime("SignatureDoesNotMatch", saying: "Signature not yet current"),
+    wrongTime("RequestExpired"),
+    refusedKeys(
+      "InvalidSignatureException",
       ": the developer credentials are wrong; check the secret key"),
-    Row(
-      "UnrecognizedClientException", .permanentConfiguration, .backendRejected, .operatorMustAct,
-      ": AWS does not know the developer credentials; check the access key"),
-    Row(
-      "AccessDeniedException", .permanentConfiguration, .backendRejected, .operatorMustAct,
+    refusedKeys(
+      "SignatureDoesNotMatch", ": the developer credentials are wrong; check the secret key"),
+    refusedKeys(
+      "UnrecognizedClientException",
+      ": AWS does not know the developer credentials; check the access key, and that the account has "
+        + "this region switched on"),
+    refusedKeys(
+      "InvalidClientTokenId",
+      ": AWS does not know the developer credentials; check the access key, and that the account has "
+        + "this region switched on"),
+    refusedKeys(
+      "OptInRequired",
+      ": the account of the developer credentials may not use Cognito here; activate the account, or "
+        + "this region in it"),
+    refusedKeys(
+      "AccessDeniedException",
       ": the developer credentials may not call "
         + "cognito-identity:GetOpenIdTokenForDeveloperIdentity; allow it in IAM"),
-    Row(
-      "MissingAuthenticationTokenException", .permanentConfiguration, .backendRejected,
-      .operatorMustAct, ": the signature is missing; configure developer credentials"),
+    refusedKeys(
+      "MissingAuthenticationTokenException",
+      ": the signature is missing; configure developer credentials"),
+    refusedKeys(
+      "MissingAuthenticationToken",
+      ": the signature is missing; configure developer credentials"),
+    refusedKeys(
+      "IncompleteSignatureException",
+      ": the signature is not complete; check that the access key is one, without blanks"),
+    refusedKeys(
+      "IncompleteSignature",
+      ": the signature is not complete; check that the access key is one, without blanks"),
   ]
+
+  /// Asking again by the same clock is of no use: a person must set it.
+  private static func wrongTime(_ name: String, saying: String = "") -> Row {
+    Row(
+      name, saying: saying, .permanentConfiguration, nil, .operatorMustAct,
+      ": the signature's time is wrong; set this host's clock"
+    ).of(.time)
+  }
+
+  private static func expiredKeys(_ name: String) -> Row {
+    Row(
+      name, transient, nil, .operatorMustAct, ": the developer credentials have expired; renew them"
+    ).of(.keys)
+  }
+
+  private static func refusedKeys(_ name: String, _ message: String) -> Row {
+    Row(name, .permanentConfiguration, .backendRejected, .operatorMustAct, message).of(.keys)
+  }
 }

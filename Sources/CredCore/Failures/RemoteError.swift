@@ -23,7 +23,7 @@ struct RemoteError: Equatable {
   ///
   /// - Parameter limit: bytes of a body that is read.
   init?(json reply: HTTPReply, limit: Int) {
-    let body = reply.body.count <= limit ? try? JSONValue.parse(reply.body.bytes) : nil
+    let body = reply.body.count <= limit ? try? JSONValue.parse(foreign: reply.body) : nil
     guard let name = body?["__type"]?.text ?? reply.header("x-amzn-ErrorType") else { return nil }
     self.init(
       name: name, message: body?["message"]?.secret ?? body?["Message"]?.secret,

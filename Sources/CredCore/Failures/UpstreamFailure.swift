@@ -38,8 +38,8 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
   public internal(set) var findsRequestWrong = false
   /// True if ``Admission`` prevented the call.
   public internal(set) var isWithheld = false
-  /// True if AWS refused the developer credentials of a `type = cognito` backend.
-  public internal(set) var isOfDeveloperKeys = false
+  /// What AWS refuses about a signature of credd's own.
+  public internal(set) var signatureFault: SignatureFault?
   /// True if Cognito says that a token is from another issuer than its key in the logins map names.
   public internal(set) var isOfLoginsKey = false
   public internal(set) var evidence = Evidence.none
@@ -90,7 +90,16 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
     remedy = row.remedy
     judgesSecret = row.judgesSecret
     isOfLoginsKey = row.isOfLoginsKey
+    signatureFault = row.signatureFault
   }
+}
+
+/// What AWS refuses about a signature.
+public enum SignatureFault: Sendable {
+  /// The developer credentials: others may do.
+  case keys
+  /// Its time, which was this host's.
+  case time
 }
 
 extension UpstreamFailure {

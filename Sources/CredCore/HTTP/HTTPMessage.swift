@@ -94,7 +94,7 @@ public struct HTTPReply: Sendable, Equatable {
   /// Whether the body is a web page, from a captive portal or a proxy. The content type does not
   /// tell: emulators of Cognito send JSON as `text/html`.
   var looksLikeHTML: Bool {
-    let start = body.bytes.drop(while: \.isWhiteSpace).prefix(14)
+    let start = body.bytes.withoutByteOrderMark.drop(while: \.isWhiteSpace).prefix(14)
     let text = String(decoding: start, as: UTF8.self).lowercased()
     return text.hasPrefix("<!doctype html") || text.hasPrefix("<html") || text.hasPrefix("<head")
   }
@@ -104,7 +104,7 @@ public struct HTTPReply: Sendable, Equatable {
     if looksLikeHTML { return true }
     let type = header("Content-Type")?.lowercased() ?? ""
     guard type.hasPrefix("text/html") || type.hasPrefix("application/xhtml") else { return false }
-    return body.bytes.first { !$0.isWhiteSpace } == UInt8(ascii: "<")
+    return body.bytes.withoutByteOrderMark.first { !$0.isWhiteSpace } == UInt8(ascii: "<")
   }
 }
 

@@ -16,13 +16,25 @@ public struct HTTPURL: Sendable, Equatable {
   /// Scheme, host and port as written.
   var origin: String { (isEncrypted ? "https://" : "http://") + authority.lowercased() }
 
-  /// Whether requests stay on this host: `localhost` or a loopback address. A name that resolves to
-  /// a loopback address does not count, because it can resolve to another one later.
+  /// Whether requests stay on this host: `localhost` or a loopback address in its usual spelling. A name
+  /// that resolves to a loopback address does not count, because it can resolve to another one later.
   public var isLoopback: Bool {
     if host == "localhost" || host == "::1" { return true }
     let octets = host.split(separator: ".", omittingEmptySubsequences: false)
     return octets.count == 4 && octets[0] == "127"
       && octets.allSatisfy { octet in UInt8(octet).map { String($0) == octet } ?? false }
+  }
+
+  /// Whether requests may end on this host by the host's text alone, however it is spelt. A name that
+  /// resolves to such an address is not recognised.
+  public var mayReachThisHost: Bool {
+    // A resolver takes a name with a dot at its end for the same name.
+    let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+    let last = name.split(separator: ".").last
+    // RFC 6761, 6.3, and the names of /etc/hosts.
+    return last == "localhost" || last == "localdomain"
+      || ["localhost4", "localhost6", "ip6-localhost", "ip6-loopback"].contains(name)
+      || HostAddress(name)?.isOfThisHost ?? false
   }
 
   /// Throws on anything else. The message never repeats path or query, which may hold a key.

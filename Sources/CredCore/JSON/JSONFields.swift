@@ -5,13 +5,15 @@ enum JSONReply {
     _ body: Secret, limit: Int, limits: JSONLimits = .standard, from upstream: Upstream
   ) throws(UpstreamFailure) -> JSONValue {
     guard body.count <= limit else { throw .transport(.tooLarge, from: upstream) }
+    guard !body.isCompressed else { throw .malformed(.compressedReply, from: upstream) }
     let value: JSONValue
     do throws(JSONError) {
-      value = try JSONValue.parse(body.bytes, limits: limits)
+      value = try JSONValue.parse(foreign: body, limits: limits)
     } catch {
       // The parser's message may quote a key, so only the position is passed on.
+      let problem = error.isOfDuplicateKey ? "has an object with a key twice," : "is no JSON"
       throw .malformed(
-        InvalidInput(field: "the reply", reason: "is no JSON at byte \(error.offset)"),
+        InvalidInput(field: "the reply", reason: "\(problem) at byte \(error.offset)"),
         from: upstream)
     }
     guard case .object = value else {
@@ -19,6 +21,18 @@ enum JSONReply {
     }
     return value
   }
+}
+
+extension Secret {
+  /// Whether it begins as gzip does (RFC 1952, 2.3.1).
+  var isCompressed: Bool { bytes.starts(with: [0x1F, 0x8B]) }
+}
+
+extension InvalidInput {
+  static let compressedReply = InvalidInput(
+    field: "the reply",
+    reason: "is compressed by gzip, for which credd does not ask: switch that off for credd at the "
+      + "server or the proxy before it")
 }
 
 /// Runs checks of a reply; an error of theirs becomes a malformed reply of that upstream.

@@ -85,7 +85,7 @@ extension JSONParser {
       let keyOffset = position
       let key = try parseKey()
       guard keys.insert(key, after: members) else {
-        throw error("duplicate key \(key.quoted)", at: keyOffset)
+        throw error("\(JSONError.duplicateKey) \(key.quoted)", at: keyOffset)
       }
       members.append(JSONMember(key: key, keyOffset: keyOffset, value: try parseValue()))
     } while try continuesAfterElement(close: close, expected: "expected ',' or '}'")

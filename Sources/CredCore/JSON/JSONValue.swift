@@ -21,6 +21,15 @@ public enum JSONValue: Sendable, Equatable {
     return try parser.parseText()
   }
 
+  /// The same for a text that somebody else wrote to a file or a stream: it may begin with a byte order
+  /// mark, which readers may ignore (RFC 8259, 8.1). Positions count from behind the mark.
+  public static func parse(
+    foreign text: Secret, limits: JSONLimits = .standard
+  ) throws(JSONError) -> JSONValue {
+    let plain = text.bytes.withoutByteOrderMark
+    return try parse(plain.count == text.count ? text.bytes : Array(plain), limits: limits)
+  }
+
   /// The value of the member with that name; nil if this is no object or has no such member.
   public subscript(_ key: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
@@ -87,6 +96,12 @@ public struct JSONError: Error, Equatable, Sendable {
     self.offset = offset
     self.message = message
   }
+
+  /// The beginning of the message about a key that an object has twice.
+  static let duplicateKey = "duplicate key"
+
+  /// Whether an object has a key twice: then there is JSON, but nobody knows which value is meant.
+  var isOfDuplicateKey: Bool { message.hasPrefix(Self.duplicateKey) }
 }
 
 /// Limits of ``JSONValue/parse(_:limits:)``. The caller limits the size of the text.

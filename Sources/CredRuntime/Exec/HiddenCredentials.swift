@@ -5,8 +5,8 @@ internal import Glibc
 internal import Logging
 
 /// Keeps the service's credentials from its commands: of the files in `$CREDENTIALS_DIRECTORY`, a
-/// command can read those that its configuration names. It runs as credd's own user, so file modes do
-/// not do that.
+/// command can read and change those that its configuration names, and there it makes, moves and removes
+/// none. It runs as credd's own user, so file modes do not do that.
 final class HiddenCredentials {
   /// What came of making the rules for one run.
   enum Outcome: Sendable {

@@ -11,8 +11,7 @@ public struct ConfigurationInspection {
   private let reading: ConfigurationReading
   /// The service's credentials, where this process does not see them; nil where it does.
   private let credentials: String?
-  /// The folder whose files alone are opened; nil where all are.
-  private let scope: String?
+  private let scope: Scope
   private let startedAsRoot = geteuid() == 0
   /// Whether files are opened as the daemon opens them.
   private var isDaemonsUser = true
@@ -27,19 +26,42 @@ public struct ConfigurationInspection {
   public init(_ reading: ConfigurationReading, credentials: String?) {
     self.reading = reading
     self.credentials = credentials
-    scope = nil
+    scope = .everything
   }
 
-  private init(_ reading: ConfigurationReading, within folder: String) {
+  private init(_ reading: ConfigurationReading, _ scope: Scope) {
     self.reading = reading
     credentials = nil
-    scope = folder
+    self.scope = scope
+  }
+
+  /// What is looked at.
+  private enum Scope: Equatable {
+    case everything
+    /// The files within this folder.
+    case files(within: String)
+    /// What the other files hold that are there. One that is not may come before it is needed.
+    case contents(outside: String?)
   }
 
   /// The errors in the files that systemd gave to the service, for the daemon's own reload.
   static func ofCredentials(_ reading: ConfigurationReading) -> [Diagnostic] {
     guard let folder = ServiceDirectory.credentials else { return [] }
-    var inspection = ConfigurationInspection(reading, within: folder)
+    return inspected(reading, .files(within: folder))
+  }
+
+  /// Warnings of files whose content is of no use, for the daemon's start and its reload: each call that
+  /// needs one will fail.
+  ///
+  /// - Parameter folder: whose files are left out.
+  static func ofContents(
+    _ reading: ConfigurationReading, outside folder: String? = nil
+  ) -> [Diagnostic] {
+    inspected(reading, .contents(outside: folder)).inReadingOrder
+  }
+
+  private static func inspected(_ reading: ConfigurationReading, _ scope: Scope) -> [Diagnostic] {
+    var inspection = ConfigurationInspection(reading, scope)
     inspection.checkSections(reading.understood)
     return inspection.diagnostics
   }
@@ -84,20 +106,21 @@ public struct ConfigurationInspection {
     var place = Place(section: "backend \(backend.name)")
     for file in backend.kind.namedFiles {
       switch file.content {
-      case .secret: check(file.path, .secret, &place, file.key)
+      case .secret(let text): check(file.path, .secret(text), &place, file.key)
       case .pem(let block): check(file.path, .pem(block), &place, file.key)
       case .program: checkProgram(file.path, &place, file.key)
       case .socket: checkSocket(file.path, &place, file.key)
       }
     }
+    if let identity = backend.kind.clientIdentity { check(identity, &place) }
   }
 
   private mutating func check(_ profile: ProfileSettings) {
     var place = Place(section: "profile \(profile.name)")
-    check(profile.policyFile, .text, &place, "policy_file")
-    check(profile.webIdentityTokenFile, .secret, &place, "web_identity_token_file")
+    check(profile.policyFile, .text(.lines), &place, "policy_file")
+    check(profile.webIdentityTokenFile, .secret(.line), &place, "web_identity_token_file")
     check(profile.caFile, .pem("CERTIFICATE"), &place, "ca_file")
-    if scope == nil { checkAccess(profile, &place) }
+    if scope == .everything { checkAccess(profile, &place) }
   }
 
   private mutating func checkAccess(_ profile: ProfileSettings, _ place: inout Place) {
@@ -137,6 +160,11 @@ public struct ConfigurationInspection {
   ) {
     guard let path, isWanted(path) else { return }
     place.key = key
+    if looksAtContentsAlone {
+      let facts = look(at: path, place) { FileFacts(ofRegular: path, content) }
+      if let facts { checkText(of: facts, path, place) }
+      return
+    }
     guard let facts = look(at: path, place, { FileFacts(opening: path, content) }) else { return }
     guard facts.failure == 0 else { return unreadable(path, facts.failure, place) }
     switch facts.kind {
@@ -153,12 +181,44 @@ public struct ConfigurationInspection {
       warn(place, "every user of this host can read '\(path)': 'chmod o-r' it")
     }
     guard facts.size > 0 else { return fail(place, "'\(path)' is empty") }
-    if case .pem(let block) = content, facts.hasBlock == false {
-      fail(place, "'\(path)' has no '-----BEGIN … \(block)-----' in it")
+    checkText(of: facts, path, place)
+  }
+
+  private mutating func checkText(of facts: FileFacts, _ path: String, _ place: Place) {
+    if let fault = facts.fault { fail(place, "'\(path)' \(fault)") }
+  }
+
+  private mutating func check(_ identity: ClientIdentity, _ place: inout Place) {
+    guard isWanted(identity.certificate), isWanted(identity.privateKey) else { return }
+    place.key = identity.key
+    guard
+      let fits = look(
+        at: identity.privateKey, place,
+        { ClientKeyFit(identity.certificate, identity.privateKey) })
+    else { return }
+    switch fits {
+    case .fits, .unreadable: break
+    case .fault(let fault): fail(place, "'\(identity.privateKey)' \(fault)")
+    case .other:
+      fail(
+        place,
+        "the private key in '\(identity.privateKey)' does not belong to the certificate in "
+          + "'\(identity.certificate)'")
+    case .unknown(let problem):
+      unchecked.append(
+        "\(place.section): \(place.key): whether it fits its certificate: \(problem)")
     }
   }
 
-  private func isWanted(_ path: String) -> Bool { scope.map { path.hasPrefix($0 + "/") } ?? true }
+  private var looksAtContentsAlone: Bool { if case .contents = scope { true } else { false } }
+
+  private func isWanted(_ path: String) -> Bool {
+    switch scope {
+    case .everything: true
+    case .files(let folder): path.hasPrefix(folder + "/")
+    case .contents(let folder): folder.map { !path.hasPrefix($0 + "/") } ?? true
+    }
+  }
 
   /// What a look at a file found; nil if it hangs, which is said.
   private mutating func look<Value: Sendable>(
@@ -192,7 +252,7 @@ public struct ConfigurationInspection {
   private var isStranger: Bool { !ServiceDirectory.isService && !startedAsRoot }
 
   private mutating func checkProgram(_ path: String, _ place: inout Place, _ key: String) {
-    guard isWanted(path) else { return }
+    guard isWanted(path), !looksAtContentsAlone else { return }
     place.key = key
     guard let facts = look(at: path, place, { FileFacts(running: path) }) else { return }
     if facts.failure != 0 { return unreadable(path, facts.failure, place) }
@@ -204,7 +264,7 @@ public struct ConfigurationInspection {
   }
 
   private mutating func checkSocket(_ path: String, _ place: inout Place, _ key: String) {
-    guard isWanted(path) else { return }
+    guard isWanted(path), !looksAtContentsAlone else { return }
     place.key = key
     guard let facts = look(at: path, place, { FileFacts(path) }) else { return }
     guard facts.failure == 0 else {
@@ -262,7 +322,11 @@ public struct ConfigurationInspection {
 
   // MARK: Results
 
-  private mutating func fail(_ place: Place, _ message: String) { add(.error, place, message) }
+  /// The daemon goes on with files that are of no use: other profiles do not need them.
+  private mutating func fail(_ place: Place, _ message: String) {
+    add(looksAtContentsAlone ? .warning : .error, place, message)
+  }
+
   private mutating func warn(_ place: Place, _ message: String) { add(.warning, place, message) }
 
   private mutating func add(_ severity: Diagnostic.Severity, _ place: Place, _ message: String) {
@@ -287,72 +351,5 @@ private struct FoundUser: Sendable {
     (uid, gid) = unsafe (user.uid, user.gid)
     groups = unsafe Array(UnsafeBufferPointer(start: user.groups, count: user.group_count))
     unsafe free(user.groups)
-  }
-}
-
-/// What is expected of a file.
-private enum FileContent: Sendable, Equatable {
-  case text, secret
-  /// With a block of that name.
-  case pem(String)
-
-  var isSecret: Bool { self == .secret || self == .pem("PRIVATE KEY") }
-}
-
-/// What the kernel says of a file. Making it may block.
-private struct FileFacts: Sendable {
-  /// The errno; 0 if there are facts.
-  var failure: Int32 = 0
-  var mode: mode_t = 0
-  var size = 0
-  /// The errno if the file cannot be run; only where that was asked.
-  var cannotRun: Int32 = 0
-  /// Whether it holds the PEM block; nil where that was not looked at.
-  var hasBlock: Bool?
-
-  var kind: mode_t { mode & S_IFMT }
-
-  init(_ path: String) {
-    var facts = stat()
-    if unsafe stat(path, &facts) != 0 { failure = errno } else { take(facts) }
-  }
-
-  init(running path: String) {
-    self.init(path)
-    if failure == 0, unsafe faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) != 0 { cannotRun = errno }
-  }
-
-  init(opening path: String, _ content: FileContent) {
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else {
-      failure = errno
-      return
-    }
-    defer { credd_close(descriptor) }
-    var facts = stat()
-    guard unsafe fstat(descriptor, &facts) == 0 else {
-      failure = errno
-      return
-    }
-    take(facts)
-    guard case .pem(let block) = content, kind == S_IFREG, size > 0, size <= 4 << 20 else { return }
-    var bytes = [UInt8](repeating: 0, count: size)
-    let count = unsafe bytes.withUnsafeMutableBytes {
-      unsafe credd_read_at(descriptor, $0.baseAddress, $0.count, 0)
-    }
-    if count < 0 { failure = Int32(-count) } else { hasBlock = Secret(bytes).holdsPEM(block) }
-  }
-
-  private mutating func take(_ facts: stat) {
-    mode = facts.st_mode
-    size = Int(facts.st_size)
-  }
-}
-
-extension Secret {
-  /// Whether a PEM block of that kind begins in it, such as `-----BEGIN EC PRIVATE KEY-----`.
-  fileprivate func holdsPEM(_ kind: String) -> Bool {
-    let text = String(decoding: bytes, as: UTF8.self)
-    return text.contains(bytesOf: "-----BEGIN ") && text.contains(bytesOf: "\(kind)-----")
   }
 }

@@ -20,6 +20,16 @@ extension Libcrypto: AssertionSigning {
     return length > 0 ? Array(signature.prefix(length)) : nil
   }
 
+  /// Whether a private key belongs to the first certificate of a chain; nil if one of them cannot be read.
+  func belongs(_ key: Secret, to certificates: Secret) -> Bool? {
+    let (chain, key) = (certificates.bytes.map { CChar(bitPattern: $0) }, key.bytes.map { CChar(bitPattern: $0) })
+    return switch unsafe credd_key_fits(chain, chain.count, key, key.count) {
+    case 1: true
+    case 0: false
+    default: nil
+    }
+  }
+
   /// Bytes: of a key of 16,384 bits, the longest that OpenSSL reads.
   private static let longestSignature = 2048
 }

@@ -183,10 +183,10 @@ extension Connection: PeerFacts {
 
   func unit() -> String? { CallerUnit.name(of: peer, on: descriptor, accepted: accepted) }
 
+  var isUnitHidden: Bool { CallerUnit.isHidden(peer) }
+
   func isAlive() -> Bool {
-    guard peer.pid > 0 else { return false }
-    let pidfd = credd_peer_pidfd(descriptor)
-    guard pidfd >= 0 else { return false }
+    guard peer.pid > 0, case .known(let pidfd) = PeerProcess(of: descriptor) else { return false }
     defer { credd_close(pidfd) }
     return credd_pidfd_alive(pidfd) == 1
   }

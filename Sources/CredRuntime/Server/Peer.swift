@@ -27,6 +27,28 @@ extension Peer {
   }
 }
 
+/// The process that connected, by the kernel's own word.
+enum PeerProcess: Equatable {
+  /// A pidfd of it, which the caller closes.
+  case known(Int32)
+  /// The kernel has no pidfds of peers (before Linux 6.5).
+  case unnamed
+  /// It has ended. Its pid may be another process's, of which nothing counts.
+  case gone
+
+  init(of descriptor: Int32) { self.init(answer: credd_peer_pidfd(descriptor)) }
+
+  /// - Parameter answer: a pidfd, or -errno.
+  init(answer: Int32) {
+    self =
+      switch answer {
+      case 0...: .known(answer)
+      case -ENOPROTOOPT: .unnamed
+      default: .gone
+      }
+  }
+}
+
 /// The systemd unit of a connected process.
 enum CallerUnit {
   /// The unit, such as `billing.service`; nil if there is none or it is uncertain. The unit of a
@@ -34,7 +56,7 @@ enum CallerUnit {
   /// such names, so none of them may equal the name of a system unit.
   ///
   /// Another process may have the peer's pid by now (spire#6035). With the kernel's pidfd of the
-  /// peer (Linux 6.5), credd checks after the reading that the peer still lives. Without it, the
+  /// peer (Linux 6.5), credd checks after the reading that the peer still lives. On an older kernel the
   /// pid's process must belong to the peer's user and be older than the connection, before and
   /// after the reading; a pid that the same user's next process got between `connect` and `accept`
   /// goes unnoticed.
@@ -43,14 +65,42 @@ enum CallerUnit {
   static func name(of peer: Peer, on descriptor: Int32, accepted: Instant) -> String? {
     // The peer is outside this daemon's pid namespace: it has no pid here.
     guard peer.pid > 0 else { return nil }
-    var pidfd = credd_peer_pidfd(descriptor)
-    let isCertain = pidfd >= 0
-    if !isCertain { pidfd = credd_pidfd_open(peer.pid) }
-    guard pidfd >= 0 else { return nil }
+    let pidfd: Int32
+    switch PeerProcess(of: descriptor) {
+    case .known(let peers): pidfd = peers
+    case .unnamed:
+      pidfd = credd_pidfd_open(peer.pid)
+      guard pidfd >= 0 else { return nil }
+      guard isOlder(peer, than: accepted) else {
+        credd_close(pidfd)
+        return nil
+      }
+    case .gone: return nil
+    }
     defer { credd_close(pidfd) }
-    guard isCertain || isOlder(peer, than: accepted) else { return nil }
     let unit = unit(ofProcess: peer.pid)
     return credd_pidfd_alive(pidfd) == 1 ? unit : nil
+  }
+
+  /// Whether the kernel hides the control group of a living peer, as it does where /proc is mounted with
+  /// `hidepid=`.
+  static func isHidden(_ peer: Peer) -> Bool {
+    guard peer.pid > 0 else { return false }
+    return isHidden(unsafe access("/proc/\(peer.pid)/cgroup", R_OK) == 0 ? 0 : errno) {
+      // Without a signal: that another user's process is there, it says by EPERM.
+      kill(peer.pid, 0) == 0 || errno == EPERM
+    }
+  }
+
+  /// - Parameters:
+  ///   - number: the errno of a look at the file; 0 if it can be read.
+  ///   - isThere: whether there is such a process. `hidepid=invisible` shows none of it in /proc.
+  static func isHidden(_ number: Int32, isThere: () -> Bool) -> Bool {
+    switch number {
+    case EACCES, EPERM: true
+    case ENOENT, ESRCH: isThere()
+    default: false
+    }
   }
 
   private static func unit(ofProcess pid: pid_t) -> String? {

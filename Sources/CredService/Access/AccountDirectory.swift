@@ -111,6 +111,9 @@ final class AccountDirectory {
 
   // MARK: Users
 
+  /// The name that the host has for a uid, by what is known already.
+  func knownName(of uid: UInt32) -> String? { knownAnswer(to: .uid(uid))?.name }
+
   private func knownAnswer(to key: UserQuery.Key) -> UserAnswer? {
     directory.known(UserQuery(key)) ?? directory.known(UserQuery(key, withGroups: true))
   }

@@ -61,7 +61,10 @@ extension Admittance {
       until = min(until, client.program.known?.until ?? until)
       if case .executable(let executable) = answer { caller.executable = executable }
     }
-    if needs.unit { caller.unit = client.presentUnit() }
+    if needs.unit {
+      caller.unit = client.presentUnit()
+      if caller.unit == nil, client.facts.isUnitHidden { journal.unitsAreHidden() }
+    }
     client.decision = (until, needs.groups.isEmpty && !needs.unit && !needs.executable)
     return .known(caller)
   }

@@ -184,10 +184,16 @@ package protocol PeerFacts: AnyObject {
   func groups() -> [UInt32]
   /// The peer's present systemd unit; nil if there is none or it is uncertain.
   func unit() -> String?
+  /// Whether the kernel lets credd see no unit of the peer, which may have one.
+  var isUnitHidden: Bool { get }
   /// Whether the process that connected still lives.
   func isAlive() -> Bool
   /// When the present process of the peer's pid began; nil if it belongs to another user.
   func startTime() -> Instant?
+}
+
+extension PeerFacts {
+  package var isUnitHidden: Bool { false }
 }
 
 /// Takes the replies to one client.

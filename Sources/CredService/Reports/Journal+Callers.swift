@@ -8,9 +8,8 @@ extension Journal {
     let client = requester.client
     client.auditedCredentials = session.credentialsNumber
     let peer = client.peer
-    guard session.audited.isNew(peer.pid, now: now, started: client.facts.startTime) else {
-      return
-    }
+    let process = AuditLedger.Process(pid: peer.pid, uid: peer.uid)
+    guard session.audited.isNew(process, now: now, started: client.facts.startTime) else { return }
     session.audited.record(.init(pid: peer.pid, unit: client.unit()))
     guard let credentials = session.machine.credentials else { return }
     given("credentials given", session, requester) {
@@ -43,7 +42,8 @@ extension Journal {
     if session.key.uid == client.peer.uid {
       if let name = session.userName { metadata["user"] = "\(name)" }
     } else {
-      // `uid` is the caller; the credentials belong to this user.
+      // `uid` and `user` are the caller; the credentials belong to another user.
+      if let name = userName(of: client.peer.uid) { metadata["user"] = "\(name)" }
       metadata["for_uid"] = "\(session.key.uid)"
       if let name = session.userName { metadata["for_user"] = "\(name)" }
     }
@@ -64,7 +64,7 @@ extension Journal {
     else { return }
     let client = requester.client
     var metadata = callerMetadata(profile, requester, client.unit(), repeats)
-    if let name = caller.userName { metadata["user"] = "\(name)" }
+    if let name = caller.userName ?? userName(of: caller.uid) { metadata["user"] = "\(name)" }
     metadata["code"] = "\(ProtocolErrorCode.accessDenied.rawValue)"
     if let other { metadata["for_user"] = "\(other)" }
     if caller.isUnmapped { metadata["reason"] = "the kernel has no uid for it on this host" }

@@ -14,6 +14,7 @@ final class Journal {
   private var eventLimiter = NoticeLimiter(burst: 60)
   /// Backends that refuse this host: that is logged once for all users.
   private var hostRefusals: Set<String> = []
+  private var saidThatUnitsAreHidden = false
 
   init(log: Logger, clock: any Clock, accounts: AccountDirectory) {
     self.log = log
@@ -49,6 +50,9 @@ final class Journal {
 
   /// In whose share a uid counts, as a detail of a subject.
   func accountNumber(of uid: UInt32) -> UInt32 { accounts.number(of: uid) }
+
+  /// The name of a uid, as far as it is known; an entry waits for no look-up.
+  func userName(of uid: UInt32) -> String? { accounts.knownName(of: uid) }
 
   // MARK: Sessions
 
@@ -175,6 +179,18 @@ final class Journal {
     log.log(
       .uidPassedOn, .notice,
       "a uid belongs to another user now: everything of the former one was dropped", metadata)
+  }
+
+  /// The kernel hides other users' units. It does so until /proc is mounted otherwise: that is said once.
+  func unitsAreHidden() {
+    guard !saidThatUnitsAreHidden else { return }
+    saidThatUnitsAreHidden = true
+    log.warning(
+      """
+      the units of other users' processes are hidden from credd, so allow_units admits none of them: \
+      /proc is mounted with hidepid=; mount it without, or with gid= of a group that \
+      SupplementaryGroups= of credd.service names
+      """)
   }
 
   /// A backend that answers accepts this host again.

@@ -49,8 +49,9 @@ struct AWSExchanges {
     _ identityID: IdentityID, _ token: Secret, _ user: UnixUser,
     _ done: @escaping Completion<PreparedCall>
   ) {
-    sender.readFileIfNamed(profile.settings.policyFile, key: "policy_file", for: .sts) {
-      policy in
+    sender.readFileIfNamed(
+      profile.settings.policyFile, as: .lines, key: "policy_file", for: .sts
+    ) { policy in
       done(
         Result { () throws(UpstreamFailure) in
           let request = try roleRequest(token, try policy.get(), user)
@@ -88,17 +89,8 @@ struct AWSExchanges {
     guard let path = profile.settings.webIdentityTokenFile else {
       return done(.failure(.unfitSession(of: .cognitoIdentity)))
     }
-    let key = "web_identity_token_file"
-    sender.readFile(path, key: key, for: .cognitoIdentity) { content in
-      done(
-        Result { () throws(UpstreamFailure) in
-          let token = Secret(Array(try content.get().bytes.trimmed))
-          guard !token.isEmpty else {
-            throw .notSent(
-              InvalidInput(field: key, reason: "\(path) is empty"), to: .cognitoIdentity)
-          }
-          return .outcome(.fileToken(token))
-        })
+    sender.readFile(path, as: .line, key: "web_identity_token_file", for: .cognitoIdentity) {
+      done($0.map { .outcome(.fileToken($0)) })
     }
   }
 

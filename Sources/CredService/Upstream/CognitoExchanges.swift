@@ -24,23 +24,37 @@ struct CognitoExchanges: BackendExchanges {
               request: request,
               settings: AWSExchanges(profile: called.profile, sender: sender).settings,
               upstream: upstream, secrets: query.logins.logins.map(\.token)
-            ) { reply throws(UpstreamFailure) in
-              UpstreamOutcome(
-                try CognitoIdentity.developerToken(from: reply, backend: called.name), clock)
-            }
-            exchange.isRepeated = { failure in keysWereRefused(failure, found) }
+            ) { reply throws(UpstreamFailure) in try outcome(of: reply) }
+            exchange.isRepeated = { failure in signatureWasRefused(failure, found) }
+            // It is Cognito that answers, whoever's the signature is.
+            exchange.tellsTime = true
             return .exchange(exchange)
           })
       }
     }
   }
 
+  private func outcome(of reply: HTTPReply) throws(UpstreamFailure) -> UpstreamOutcome {
+    do throws(UpstreamFailure) {
+      return UpstreamOutcome(
+        try CognitoIdentity.developerToken(from: reply, backend: called.name), clock)
+    } catch {
+      if error.signatureFault == .time { called.memory.signatureClock.refused(at: reply.date) }
+      throw error
+    }
+  }
+
+  /// A signature of a wrong time is made once more, by AWS's clock.
+  ///
   /// Drops the keys of a process that AWS refused. Keys that were there before the call may be out of
   /// date: it is made once more, with new ones.
-  private func keysWereRefused(
+  private func signatureWasRefused(
     _ failure: UpstreamFailure, _ found: DeveloperCredentialsCache.Signer
   ) -> Bool {
-    guard failure.isOfDeveloperKeys, let command = settings.credentialProcess else { return false }
+    guard failure.signatureFault != .time else { return true }
+    guard failure.signatureFault == .keys, let command = settings.credentialProcess else {
+      return false
+    }
     called.memory.developerCredentials.refused(
       found.signer, for: DeveloperCredentialsCache.Key(backend: called.name, command: command))
     return found.isKept
@@ -65,7 +79,7 @@ struct CognitoExchanges: BackendExchanges {
           pool: query.pool, identity: query.identity, provider: query.developerProvider,
           userIdentifier: query.userIdentifier, linked: query.logins,
           tokenDuration: Int(settings.tokenDuration.inSeconds), principalTags: tags),
-        signer: signer, digests: crypto, now: clock.wallTime)
+        signer: signer, digests: crypto, now: called.memory.signatureClock.now)
     }
   }
 
@@ -76,8 +90,9 @@ struct CognitoExchanges: BackendExchanges {
         for: key, timeout: called.settings.timeout, done)
     }
     let queries = sender.services.queries
-    sender.readFileIfNamed(settings.credentialsFile, key: "credentials_file", for: upstream) {
-      file in
+    sender.readFileIfNamed(
+      settings.credentialsFile, as: .lines, key: "credentials_file", for: upstream
+    ) { file in
       done(
         Result { () throws(UpstreamFailure) in
           let file = try file.get()

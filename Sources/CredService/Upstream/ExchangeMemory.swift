@@ -6,11 +6,14 @@ final class ExchangeMemory {
   var random: any RandomNumberGenerator
   let developerCredentials: DeveloperCredentialsCache
   let discovery: ProviderDiscovery
+  /// Of this host, so a reload changes nothing about it.
+  let signatureClock: SignatureClock
 
   init(_ sender: Sender, random: any RandomNumberGenerator) {
     self.random = random
     developerCredentials = DeveloperCredentialsCache(sender.services, random: random)
     discovery = ProviderDiscovery(sender)
+    signatureClock = SignatureClock(sender.services.clock)
   }
 
   /// Drops what belongs to the old backends.

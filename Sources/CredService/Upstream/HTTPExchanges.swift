@@ -120,8 +120,9 @@ struct HTTPExchanges: BackendExchanges {
   /// one.
   private func http(_ session: BackendSession?, _ done: @escaping Completion<HTTPBackend>) {
     let token = session.flatMap { $0.token.isEmpty ? nil : $0.token }
-    sender.readFileIfNamed(settings.bearerTokenFile, key: "bearer_token_file", for: upstream) {
-      own in
+    sender.readFileIfNamed(
+      settings.bearerTokenFile, as: .line, key: "bearer_token_file", for: upstream
+    ) { own in
       done(
         own.map {
           HTTPBackend(

@@ -142,13 +142,13 @@ enum ProviderProbe {
     after reply: HTTPReply, _ place: ProbedPlace
   ) throws(UpstreamFailure) -> [ProbedPlace] {
     guard case .backend(let backend) = place.upstream else { return [] }
-    let document = try? JSONValue.parse(reply.body.bytes)
+    let document = try? JSONValue.parse(foreign: reply.body)
     switch self {
     case .discovery(let issuer, let endpoints):
       let metadata = try ProviderMetadata(
         from: reply, of: issuer, configured: endpoints, for: backend)
       guard let keys = document?["jwks_uri"]?.text, let url = try? HTTPURL(keys),
-        url.isEncrypted || url.isLoopback && issuer.isLoopback
+        issuer.isLoopback ? url.isEncrypted || url.isLoopback : url.isEncrypted && !url.mayReachThisHost
       else { throw .unusableKeys(of: backend) }
       return [
         ProbedPlace(

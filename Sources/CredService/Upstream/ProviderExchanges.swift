@@ -93,7 +93,7 @@ struct ProviderExchanges {
     let identifier = AssertionIdentifier(using: &called.memory.random)
     let now = clock.wallTime
     let deadline = clock.now + Self.signingTimeout
-    sender.readFile(path, key: "client_assertion_key_file", for: upstream) { key in
+    sender.readFile(path, as: .lines, key: "client_assertion_key_file", for: upstream) { key in
       sender.loadCrypto(for: upstream) { crypto in
         let pem: Secret
         let library: any Crypto

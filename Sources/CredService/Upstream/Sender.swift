@@ -103,32 +103,37 @@ final class Sender {
 
   /// Reads a small file that the configuration names. It may have been replaced since the last time.
   func readFile(
-    _ path: String, key: String, for upstream: Upstream, _ done: @escaping Completion<Secret>
+    _ path: String, as text: FileText, key: String, for upstream: Upstream,
+    _ done: @escaping Completion<Secret>
   ) {
     files.read(path, key: key) { content in
       guard let content else {
         let overdue = InvalidInput(field: key, reason: "\(path) does not answer")
         return done(.failure(.overdueFile(overdue, to: upstream)))
       }
-      done(content.mapError { .notSent($0, to: upstream) })
+      done(
+        Result { () throws(UpstreamFailure) in
+          try upstream.checked { () throws(InvalidInput) in
+            try text.read(content.get(), path, as: key)
+          }
+        })
     }
   }
 
   /// The same for a file that need not be configured.
   func readFileIfNamed(
-    _ path: String?, key: String, for upstream: Upstream, _ done: @escaping Completion<Secret?>
+    _ path: String?, as text: FileText, key: String, for upstream: Upstream,
+    _ done: @escaping Completion<Secret?>
   ) {
     guard let path else { return done(.success(nil)) }
-    readFile(path, key: key, for: upstream) { done($0.map { $0 }) }
+    readFile(path, as: text, key: key, for: upstream) { done($0.map { $0 }) }
   }
 
   /// The secret of a client as its file holds it now; nil for a public client.
   func readClientSecret(
     _ path: String?, for upstream: Upstream, _ done: @escaping Completion<Secret?>
   ) {
-    readFileIfNamed(path, key: "client_secret_file", for: upstream) { content in
-      done(content.map { $0.map { Secret(Array($0.bytes.trimmed)) } })
-    }
+    readFileIfNamed(path, as: .line, key: "client_secret_file", for: upstream, done)
   }
 
   /// The crypto library, for backends that sign and decrypt.

@@ -29,14 +29,11 @@ struct Terminal: ~Copyable {
   ///
   /// - Parameter deadline: nanoseconds of ``Clock``; nil waits for as long as it takes.
   func secret(prompt: String, until deadline: Int64? = nil) throws(Failure) -> Secret {
-    // In raw mode ^C is a byte and no signal: a signal would end credctl with the echo still off.
+    // In raw mode ^C is a byte and no signal.
     let before = try enter { mode in unsafe cfmakeraw(&mode) }
     // The mode comes first: what is typed after the prompt is neither shown nor lost.
     show(PlainText.oneLine(prompt))
-    defer {
-      leave(to: before)
-      show("\n")
-    }
+    defer { leave(to: before, showing: "\n") }
     var line = PasswordLine()
     while true {
       var byte: UInt8 = 0
@@ -130,19 +127,36 @@ struct Terminal: ~Copyable {
     return known ? Int(size.ws_col) : nil
   }
 
-  /// - Returns: the mode before.
-  private func enter(_ change: (inout termios) -> Void) throws(Failure) -> termios {
-    var before = termios()
-    guard unsafe tcgetattr(descriptor.number, &before) == 0 else { throw Self.unusable }
-    var mode = before
+  /// What a prompt has changed.
+  private struct Before {
+    var mode = termios()
+    /// Whether signals are noted for this prompt alone. Where a sign-in has begun, it has more to put in
+    /// order than the terminal, and ends credctl itself.
+    var notesEnds = false
+  }
+
+  /// From here on a signal leaves credctl the time to leave the terminal as it was.
+  private func enter(_ change: (inout termios) -> Void) throws(Failure) -> Before {
+    var before = Before()
+    guard unsafe tcgetattr(descriptor.number, &before.mode) == 0 else { throw Self.unusable }
+    before.notesEnds = credd_note_ends()
+    var mode = before.mode
     change(&mode)
-    guard unsafe tcsetattr(descriptor.number, TCSAFLUSH, &mode) == 0 else { throw Self.unusable }
+    guard unsafe tcsetattr(descriptor.number, TCSAFLUSH, &mode) == 0 else {
+      if before.notesEnds { credd_let_ends_through() }
+      throw Self.unusable
+    }
     return before
   }
 
-  private func leave(to before: termios) {
+  /// Ends credctl by a signal that came meanwhile.
+  ///
+  /// - Parameter text: shown in the mode that was before.
+  private func leave(to before: Before, showing text: String = "") {
     var before = before
-    unsafe tcsetattr(descriptor.number, TCSAFLUSH, &before)
+    unsafe tcsetattr(descriptor.number, TCSAFLUSH, &before.mode)
+    show(text)
+    if before.notesEnds { credd_let_ends_through() }
   }
 
   /// - Returns: whether there is something to read before the deadline.

@@ -173,15 +173,30 @@ struct FailureTableTests {
   @Test(
     arguments: [
       ("ExpiredTokenException", "", transient, .backendUnavailable),
+      ("ExpiredToken", "", transient, .backendUnavailable),
       (
-        "InvalidSignatureException", "Signature expired: 1 is now earlier", transient,
+        "InvalidSignatureException", "Signature expired: 1 is now earlier",
+        .permanentConfiguration, .backendUnavailable
+      ),
+      (
+        "InvalidSignatureException", "Signature not yet current: 1 is still later",
+        .permanentConfiguration, .backendUnavailable
+      ),
+      (
+        "SignatureDoesNotMatch", "Signature expired: 1 is now earlier", .permanentConfiguration,
         .backendUnavailable
       ),
       (
-        "InvalidSignatureException", "Signature not yet current: 1 is still later", transient,
-        .backendUnavailable
+        "SignatureDoesNotMatch", "Signature not yet current: 1 is still later",
+        .permanentConfiguration, .backendUnavailable
       ),
-      ("RequestExpired", "", transient, .backendUnavailable),
+      ("RequestExpired", "", .permanentConfiguration, .backendUnavailable),
+      ("SignatureDoesNotMatch", "does not match", .permanentConfiguration, .backendRejected),
+      ("InvalidClientTokenId", "", .permanentConfiguration, .backendRejected),
+      ("OptInRequired", "", .permanentConfiguration, .backendRejected),
+      ("IncompleteSignature", "", .permanentConfiguration, .backendRejected),
+      ("IncompleteSignatureException", "", .permanentConfiguration, .backendRejected),
+      ("MissingAuthenticationToken", "", .permanentConfiguration, .backendRejected),
       (
         "InvalidSignatureException", "The request does not match", .permanentConfiguration,
         .backendRejected
@@ -201,6 +216,28 @@ struct FailureTableTests {
     }
     expect(failure?.failureClass, equals: failureClass)
     expect(failure?.code, equals: code)
+  }
+
+  /// The first is mended by a person alone, the others perhaps by other keys.
+  @Test func aSignatureOfAWrongTimeIsToldFromWrongKeys() {
+    let faults: [(String, String, SignatureFault?)] = [
+      ("InvalidSignatureException", "Signature expired: 1 is now earlier", .time),
+      ("InvalidSignatureException", "The request signature does not match", .keys),
+      ("RequestExpired", "", .time), ("ExpiredTokenException", "", .keys),
+      ("UnrecognizedClientException", "", .keys), ("InternalErrorException", "", nil),
+      ("ResourceNotFoundException", "", nil),
+    ]
+    for (name, said, fault) in faults {
+      let reply = Samples.reply(400, #"{"__type":"\#(name)","message":"\#(said)"}"#)
+      let failure = failure { () throws(UpstreamFailure) in
+        _ = try CognitoIdentity.developerToken(from: reply, backend: "corp")
+      }
+      expect(failure?.signatureFault, equals: fault, "\(name)")
+      guard fault == .time else { continue }
+      expect(failure?.protocolError.kind, equals: .permanent)
+      expect(failure?.protocolError.retryAfter == nil)
+      expect(failure?.message.contains("set this host's clock") == true)
+    }
   }
 
   @Test(

@@ -65,4 +65,30 @@ struct HTTPURLTests {
   func loopback(text: String, isLoopback: Bool) throws {
     expect(try HTTPURL(text).isLoopback, equals: isLoopback)
   }
+
+  @Test(arguments: [
+    "localhost", "LOCALHOST.", "app.localhost", "localhost.localdomain", "ip6-loopback",
+    "127.0.0.1", "127.0.0.1.", "127.1", "127.0.1", "127.255.255.254", "0x7f.1", "0X7F000001",
+    "2130706433", "017700000001", "0177.0.0.01", "0", "0.0.0.0", "0.1", "[::1]", "[::]",
+    "[0:0:0:0:0:0:0:1]", "[::0001]", "[::ffff:127.0.0.1]", "[::FFFF:7f00:1]", "[::127.0.0.1]",
+    "[0:0:0:0:0:ffff:7f01:203]", "[::ffff:0.0.0.0]",
+  ])
+  func everySpellingOfAnAddressOfThisHostIsKnown(_ host: String) throws {
+    expect(try HTTPURL("https://\(host):8443/t").mayReachThisHost)
+  }
+
+  @Test(arguments: [
+    "login.example.com", "localhost.example.com", "mylocalhost", "127.0.0.1.example.com", "128.1",
+    "126.255.255.255", "2147483648", "0x80.1", "127.0.0.0.1", "127.0.0.256", "08.1", "0x", "0xg",
+    "4294967296", "127.16777216", "192.168.0.1", "[::2]", "[2001:db8::1]", "[fe80::1]",
+    "[::ffff:192.168.0.1]", "[1::ffff:127.0.0.1]", "[::1:0]", "[64:ff9b::7f00:1]",
+  ])
+  func anotherHostIsNotTakenForThisOne(_ host: String) throws {
+    expect(try !HTTPURL("https://\(host)/t").mayReachThisHost)
+  }
+
+  @Test(arguments: ["1:2", "::1::", ":::", "1:2:3:4:5:6:7:8:9", "::12345", "::127.0.0.1:1", "::1.2.3.256"])
+  func whatIsNoAddressIsNone(_ text: String) {
+    expect(HostAddress(text) == nil)
+  }
 }

@@ -69,7 +69,11 @@ struct ProviderMetadataTests {
   }
 
   /// A provider elsewhere does not have secrets sent to services of this host.
-  @Test(arguments: ["https://127.0.0.1/t", "https://localhost:8443/t", "https://[::1]/t"])
+  @Test(arguments: [
+    "https://127.0.0.1/t", "https://localhost:8443/t", "https://[::1]/t", "https://127.1/t",
+    "https://[::ffff:127.0.0.1]/t", "https://localhost./t", "https://0x7f.1/t",
+    "https://2130706433/t", "https://0/t", "https://a.localhost/t",
+  ])
   func aProviderElsewhereNamesNoAddressOfThisHost(_ url: String) {
     for name in ["token_endpoint", "authorization_endpoint", "revocation_endpoint"] {
       let failure = #expect(throws: UpstreamFailure.self) {

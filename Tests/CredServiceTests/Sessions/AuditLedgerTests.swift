@@ -9,8 +9,11 @@ struct AuditLedgerTests {
   private var ledger = AuditLedger()
 
   // `#expect` takes no mutating calls.
-  private mutating func isNew(_ pid: Int32, at seconds: Int64 = 0, began: Int64? = nil) -> Bool {
-    ledger.isNew(pid, now: Instant(nanoseconds: seconds * 1_000_000_000)) {
+  private mutating func isNew(
+    _ pid: Int32, uid: UInt32 = 1000, at seconds: Int64 = 0, began: Int64? = nil
+  ) -> Bool {
+    let process = AuditLedger.Process(pid: pid, uid: uid)
+    return ledger.isNew(process, now: Instant(nanoseconds: seconds * 1_000_000_000)) {
       began.map { Instant(nanoseconds: $0 * 1_000_000_000) }
     }
   }
@@ -32,6 +35,13 @@ struct AuditLedgerTests {
     expect(isNew(1, at: 500, began: 200) == true)
     expect(isNew(1, at: 900, began: 200) == false)
     expect(isNew(1, at: 2000, began: nil) == true)
+  }
+
+  @Test mutating func `a process that has become another user's is new`() {
+    expect(isNew(1, uid: 1000) == true)
+    expect(isNew(1, uid: 0) == true)
+    expect(isNew(1, uid: 1000) == false)
+    expect(isNew(1, uid: 0) == false)
   }
 
   @Test mutating func `processes without a number are told apart by nothing`() {

@@ -40,10 +40,31 @@ struct AuditTests {
     }
     let given = try #require(entries(fixture, .impersonated).first)
     expect(given["uid"] == "0" && given["for_uid"] == "1000")
+    expect(given["user"] == "root" && given["for_user"] == "alice")
     expect(given["access_key_id"], equals: key)
     expect(entries(fixture, .accessRefused).first?["for_user"], equals: "alice")
     expect(entries(fixture, .credentialsRefreshed).first?["access_key_id"], equals: key)
     expect(entries(fixture, .credentialsGiven).allSatisfy { $0["uid"] == "1000" })
+  }
+
+  /// A service of alice's that root has started may have asked as root before.
+  @Test func `a process that acts for the user that it was is recorded`() throws {
+    let fixture = try ServiceFixture(Configured.usual(profile: "impersonate = root"))
+    let own = fixture.connect(pid: 70)
+    _ = try own.ask("{}")
+    let other = fixture.connect(uid: 0, pid: 70)
+    for _ in 0..<2 { expect(try other.ask(#"{"user":"alice"}"#).accessKeyID != nil) }
+    let found = entries(fixture, .impersonated)
+    expect(found.count == 1 && found.first?["pid"] == "70", "\(found)")
+    expect(found.first?["user"] == "root" && found.first?["for_user"] == "alice", "\(found)")
+  }
+
+  @Test func `who may not act for a user that signed in is named with its name`() throws {
+    let fixture = try ServiceFixture(Configured.password(profile: "impersonate = root"))
+    _ = try fixture.ask(#"{"op":"login","username":"alice","password":"alice-password"}"#)
+    expect(try fixture.ask(#"{"user":"alice"}"#, uid: 0).errorCode, equals: "AccessDenied")
+    let refused = try #require(entries(fixture, .accessRefused).first)
+    expect(refused["uid"] == "0" && refused["user"] == "root", "\(refused)")
   }
 
   @Test func `an account that was asked for is recorded, with who asked and as whom`() throws {

@@ -4,8 +4,8 @@ import Testing
 
 @testable import DaemonHarness
 
-/// Signals that end `credctl login` where it waits for its user without a terminal: the daemon is told,
-/// and the exit status says which signal it was.
+/// Signals that end credctl where it waits for its user: the terminal is as it was, a daemon that began a
+/// sign-in is told, and the exit status says which signal it was.
 @Suite(.onStage, .enabled(if: PythonScript.canRun && Programs.installed("setsid") != nil))
 struct LoginSignalTests {
   /// In a session of its own, which has no terminal. setsid becomes credctl.
@@ -37,7 +37,7 @@ struct LoginSignalTests {
     return (mask ?? 0) & (1 << UInt64(signal - 1)) != 0
   }
 
-  @Test(arguments: [SIGTERM, SIGHUP, SIGINT])
+  @Test(arguments: [SIGTERM, SIGHUP, SIGINT, SIGQUIT])
   func aSignalEndsTheWaitForABrowser(_ signal: CInt) throws {
     let port = try FreePort.any()
     let daemon = try FakeDaemon(BrowserLogin.replies("http://127.0.0.1:\(port)/back"))
@@ -47,7 +47,7 @@ struct LoginSignalTests {
   }
 
   /// The code comes through a pipe, or never.
-  @Test(arguments: [SIGTERM, SIGHUP, SIGINT])
+  @Test(arguments: [SIGTERM, SIGHUP, SIGINT, SIGQUIT])
   func aSignalEndsTheWaitForACodeOnStandardInput(_ signal: CInt) throws {
     let daemon = try FakeDaemon([
       "status": #"{"Version":1,"Sessions":[],"Daemon":{},"Profiles":[]}"#,
@@ -69,5 +69,38 @@ struct LoginSignalTests {
       daemon, input: pipe, "--username", "alice", "--password-stdin", "--code-stdin")
     try Deadline.usual.wait(for: "the question") { try Self.catches(signal, process) }
     try expectEnd(of: process, by: signal, daemon)
+  }
+
+  /// A shell, which leads the session, runs credctl and says how it ended. Where the leader itself ends,
+  /// the kernel restores the terminal.
+  private static let shell = """
+    /bin/sh -c 'echo "process $$" && exec "$@"' sh "$@"
+    echo "status $?"
+    read -r line
+    """
+
+  /// Before a sign-in has begun there is the terminal alone to put in order.
+  @Test(arguments: [SIGTERM, SIGHUP, SIGINT, SIGQUIT])
+  func aSignalAtTheFirstPromptLeavesTheTerminalAsItWas(_ signal: CInt) throws {
+    let host = try TestHost { Configuration.userPool($0) }
+    for (words, prompt) in [
+      (["login"], "Password of alice for profile default: "),
+      (["account", "default", "sign-up"], "New password of alice for profile default: "),
+      (["account", "default", "sign-up", "--attribute", "email"], "email: "),
+    ] {
+      let terminal = try TerminalProcess(
+        ["/bin/sh", "-c", Self.shell, "sh", Programs.credctl, "--socket", host.socketPath] + words
+          + ["--username", "alice"])
+      try terminal.expect("process ")
+      let pid = try #require(pid_t(try terminal.expect("\n").prefix(while: \.isNumber)))
+      try terminal.expect(prompt)
+      expect(!terminal.isRestored)
+      expect(kill(pid, signal), equals: 0)
+      try terminal.expect("status ")
+      expect(Int32(try terminal.expect("\n").prefix(while: \.isNumber)), equals: 128 + signal)
+      expect(terminal.isRestored, "after \(signal): \(terminal.text)")
+      try terminal.type("")
+      expect(try terminal.end(), equals: 0)
+    }
   }
 }

@@ -9,7 +9,9 @@ struct SecondReply {
 
   init(_ reply: HTTPReply, limits: JSONLimits = .standard) {
     self.reply = reply
-    json = SecondJSONReading(reply.body.bytes, limits: limits)
+    let bytes = reply.body.bytes
+    let mark = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+    json = SecondJSONReading(Array(bytes[mark...]), limits: limits)
   }
 
   /// A body in JSON that came by another way than a reply's.
@@ -22,7 +24,8 @@ struct SecondReply {
 
   /// Whether a web page came.
   var isPage: Bool {
-    let text = String(decoding: reply.body.bytes, as: UTF8.self).unicodeScalars
+    let all = String(decoding: reply.body.bytes, as: UTF8.self).unicodeScalars
+    let text = all.dropFirst(all.first == "\u{FEFF}" ? 1 : 0)
       .drop { $0 == " " || ("\u{9}"..."\u{D}").contains($0) }
     let start = String(String.UnicodeScalarView(text.prefix(14))).lowercased()
     return ["<!doctype html", "<html", "<head"].contains { start.hasPrefix($0) }

@@ -34,10 +34,14 @@ public enum HistoryFailures {
   /// Of what developer credentials sign.
   public static let signature: [Error] =
     [
-      "ExpiredTokenException", "InvalidSignatureException", "RequestExpired",
-      "UnrecognizedClientException", "AccessDeniedException", "MissingAuthenticationTokenException",
+      "ExpiredTokenException", "ExpiredToken", "InvalidSignatureException", "SignatureDoesNotMatch",
+      "RequestExpired", "UnrecognizedClientException", "InvalidClientTokenId", "OptInRequired",
+      "AccessDeniedException", "MissingAuthenticationTokenException", "MissingAuthenticationToken",
+      "IncompleteSignatureException", "IncompleteSignature",
     ].map { ($0, "") }
-    + ["Signature expired", "Signature not yet current"].map { ("InvalidSignatureException", $0) }
+    + ["InvalidSignatureException", "SignatureDoesNotMatch"].flatMap { name in
+      ["Signature expired", "Signature not yet current"].map { (name, $0) }
+    }
 
   public static let anyService: [Error] = [
     "TooManyRequestsException", "LimitExceededException", "ThrottlingException", "Throttling",

@@ -35,7 +35,7 @@ extension CognitoBackendSettings: BackendKind {
 
   public var namedFiles: [NamedFile] {
     [
-      NamedFile("credentials_file", credentialsFile, .secret),
+      NamedFile("credentials_file", credentialsFile, .secret(.lines)),
       NamedFile("credential_process", credentialProcess?.first, .program),
     ].compactMap(\.self)
   }

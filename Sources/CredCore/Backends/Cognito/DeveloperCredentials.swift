@@ -52,7 +52,7 @@ public struct DeveloperCredentials: Sendable, Equatable {
   /// credential provider").
   public init(processOutput: Secret) throws(InvalidInput) {
     let field = "credential_process"
-    guard let object = try? JSONValue.parse(processOutput.bytes),
+    guard let object = try? JSONValue.parse(foreign: processOutput),
       object["Version"]?.integer == 1, let id = object["AccessKeyId"]?.text, !id.isEmpty,
       let key = object["SecretAccessKey"]?.secret, !key.isEmpty
     else { throw InvalidInput(field: field, reason: "printed no credentials") }

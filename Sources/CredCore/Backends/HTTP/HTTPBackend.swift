@@ -162,7 +162,7 @@ extension HTTPBackend {
     }
     var result = SignUpResult()
     guard reply.body.count <= Limits.Upstream.backendReplyBytes,
-      let object = try? JSONValue.parse(reply.body.bytes)
+      let object = try? JSONValue.parse(foreign: reply.body)
     else { return result }
     result.isConfirmed = (object["Confirmed"] ?? object["confirmed"])?.bool ?? true
     if let delivery = object["Delivery"] ?? object["delivery"],
@@ -231,7 +231,7 @@ extension HTTPReply {
   /// The backend's own name of an error: the `Code` of a JSON body.
   var errorCode: String? {
     guard body.count <= Limits.Upstream.backendReplyBytes else { return nil }
-    let object = try? JSONValue.parse(body.bytes)
+    let object = try? JSONValue.parse(foreign: body)
     return (object?["Code"] ?? object?["code"])?.text
   }
 
@@ -239,7 +239,7 @@ extension HTTPReply {
   /// a plain one. Nil for a web page, and where the text repeats a secret that was sent.
   func explanation(hiding secrets: [Secret]) -> String? {
     guard !isWebPage, body.count <= Limits.Upstream.backendReplyBytes else { return nil }
-    let object = try? JSONValue.parse(body.bytes)
+    let object = try? JSONValue.parse(foreign: body)
     let fields = ["message", "Message", "error_description", "error", "Error"]
     let said = fields.lazy.compactMap { object?[$0]?.secret }.first
     if object != nil, said == nil { return nil }

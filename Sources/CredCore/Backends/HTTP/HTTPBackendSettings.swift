@@ -57,12 +57,20 @@ extension HTTPBackendSettings: BackendKind {
 
   public var namedFiles: [NamedFile] {
     [
-      NamedFile("bearer_token_file", bearerTokenFile, .secret),
+      NamedFile("bearer_token_file", bearerTokenFile, .secret(.line)),
       NamedFile("ca_file", caFile, .pem("CERTIFICATE")),
       NamedFile("client_certificate", clientCertificate, .pem("CERTIFICATE")),
       NamedFile("client_key", clientKey, .pem("PRIVATE KEY")),
       NamedFile("unix_socket", unixSocket, .socket),
     ].compactMap(\.self)
+  }
+
+  public var clientIdentity: ClientIdentity? {
+    clientCertificate.map { certificate in
+      ClientIdentity(
+        certificate: certificate, key: clientKey == nil ? "client_certificate" : "client_key",
+        privateKey: clientKey ?? certificate)
+    }
   }
 
   public func place(of issuer: ProviderIssuer?) -> [String?] {

@@ -18,7 +18,7 @@ struct OAuthError: Equatable {
   /// Nil if the reply has none.
   init?(_ reply: HTTPReply) {
     guard reply.body.count <= Limits.OIDC.replyBytes,
-      let body = try? JSONValue.parse(reply.body.bytes), let name = body["error"]?.secret
+      let body = try? JSONValue.parse(foreign: reply.body), let name = body["error"]?.secret
     else { return nil }
     self.init(
       name: name.bytes, description: body["error_description"]?.secret?.bytes, hiding: reply.sent)

@@ -69,7 +69,7 @@ extension OIDCSettings: ProviderKind {
 
   public var namedFiles: [NamedFile] {
     [
-      NamedFile("client_secret_file", clientSecretFile, .secret),
+      NamedFile("client_secret_file", clientSecretFile, .secret(.line)),
       NamedFile("client_assertion_key_file", clientAssertionKeyFile, .pem("PRIVATE KEY")),
       NamedFile("ca_file", caFile, .pem("CERTIFICATE")),
     ].compactMap(\.self)

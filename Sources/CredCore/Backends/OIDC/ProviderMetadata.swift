@@ -139,7 +139,7 @@ enum ProviderURL {
       throw InvalidInput(field: name, reason: "is no URL: \(error.message)")
     }
     // A provider elsewhere must not send requests to services of this host.
-    guard mayBeLoopback || !url.isLoopback else {
+    guard mayBeLoopback || !url.mayReachThisHost else {
       throw InvalidInput(field: name, reason: "is an address of this host, and the issuer is not")
     }
     guard url.isEncrypted || url.isLoopback else {

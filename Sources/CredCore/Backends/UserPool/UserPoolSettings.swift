@@ -122,7 +122,7 @@ extension UserPoolSettings: ProviderKind {
 
   public var namedFiles: [NamedFile] {
     [
-      NamedFile("client_secret_file", clientSecretFile, .secret),
+      NamedFile("client_secret_file", clientSecretFile, .secret(.line)),
       NamedFile("ca_file", caFile, .pem("CERTIFICATE")),
     ].compactMap(\.self)
   }

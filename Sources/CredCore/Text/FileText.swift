@@ -1,0 +1,52 @@
+/// How the text of a file is read that the configuration names, as editors and tools leave it.
+public enum FileText: Sendable, Equatable {
+  /// A token, a secret or a value: one line. White space at its ends is no part of it.
+  case line
+  /// Lines in a format of their own.
+  case lines
+
+  /// The text without a byte order mark; a line without white space at its ends.
+  ///
+  /// - Parameter key: of the configuration, for the error.
+  /// - Throws: what is wrong, without a word of the content.
+  public func read(
+    _ content: Secret, _ path: String, as key: String
+  ) throws(InvalidInput) -> Secret {
+    if let fault = fault(in: content) {
+      throw InvalidInput(field: key, reason: "\(path) \(fault)")
+    }
+    let text = content.bytes.withoutByteOrderMark
+    return Secret(Array(self == .line ? text.trimmed : text))
+  }
+
+  /// What is wrong with a content, as a predicate of its file; nil if nothing is.
+  public func fault(in content: Secret) -> String? {
+    let text = content.bytes.withoutByteOrderMark
+    // UTF-16 has one in each letter of ASCII.
+    guard !text.contains(0) else { return "holds a NUL byte: save it as UTF-8" }
+    guard self == .line else { return nil }
+    let line = text.trimmed
+    if line.isEmpty { return text.isEmpty ? "is empty" : "holds nothing but white space" }
+    return line.contains(where: \.isLineBreak) ? "has more than one line" : nil
+  }
+}
+
+extension [UInt8] {
+  /// The bytes behind a byte order mark of UTF-8, which some editors put before a text.
+  var withoutByteOrderMark: ArraySlice<UInt8> {
+    dropFirst(starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
+  }
+}
+
+extension Secret {
+  /// Whether a PEM block of that kind begins in it, such as `-----BEGIN EC PRIVATE KEY-----`.
+  public func holdsPEM(_ kind: String) -> Bool {
+    bytes.contains(bytes: "-----BEGIN ".utf8) && bytes.contains(bytes: "\(kind)-----".utf8)
+  }
+
+  /// Whether a private key in PEM takes a passphrase: PKCS #8 (RFC 5958), or OpenSSL's older form.
+  public var holdsEncryptedKey: Bool {
+    bytes.contains(bytes: "-----BEGIN ENCRYPTED PRIVATE KEY-----".utf8)
+      || bytes.contains(bytes: "Proc-Type: 4,ENCRYPTED".utf8)
+  }
+}

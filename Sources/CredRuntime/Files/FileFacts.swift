@@ -1,0 +1,145 @@
+internal import CLinux
+internal import CredCore
+internal import Glibc
+
+/// What is expected of a file.
+enum FileContent: Sendable, Equatable {
+  case text(FileText)
+  case secret(FileText)
+  /// With a block of that name.
+  case pem(String)
+
+  var isSecret: Bool {
+    switch self {
+    case .text: false
+    case .secret: true
+    case .pem(let block): block == Self.privateKey
+    }
+  }
+
+  /// As ``FileText/fault(in:)``.
+  func fault(in content: Secret) -> String? {
+    switch self {
+    case .text(let text), .secret(let text): return text.fault(in: content)
+    case .pem(let block):
+      guard content.holdsPEM(block) else { return "has no '-----BEGIN … \(block)-----' in it" }
+      guard block == Self.privateKey, content.holdsEncryptedKey else { return nil }
+      return "holds a private key with a passphrase, which credd does not have: "
+        + "'openssl pkey -in KEY -out NEW' writes one without"
+    }
+  }
+
+  static let privateKey = "PRIVATE KEY"
+}
+
+/// Whether a client certificate and its key are a pair. Making it blocks: it reads both, and may load
+/// libcrypto.
+enum ClientKeyFit: Sendable {
+  case fits, other
+  /// It has its error already.
+  case unreadable
+  /// What is wrong with the key in the certificate's own file, as ``FileText/fault(in:)``.
+  case fault(String)
+  /// With the reason.
+  case unknown(String)
+
+  init(_ certificate: String, _ key: String) {
+    guard let certificates = FileFacts.content(of: certificate),
+      let privateKey = certificate == key ? certificates : FileFacts.content(of: key)
+    else {
+      self = .unreadable
+      return
+    }
+    if certificate == key, let fault = FileContent.pem(FileContent.privateKey).fault(in: privateKey) {
+      self = .fault(fault)
+      return
+    }
+    if let problem = Library.Name.crypto.load() {
+      self = .unknown("libcrypto cannot be loaded: \(problem)")
+      return
+    }
+    self =
+      switch Libcrypto().belongs(privateKey, to: certificates) {
+      case true: .fits
+      case false: .other
+      case nil: .unreadable
+      }
+  }
+}
+
+/// What the kernel says of a file. Making it may block.
+struct FileFacts: Sendable {
+  /// The errno; 0 if there are facts.
+  var failure: Int32 = 0
+  var mode: mode_t = 0
+  var size = 0
+  /// The errno if the file cannot be run; only where that was asked.
+  var cannotRun: Int32 = 0
+  /// What is wrong with its content, where that was read.
+  var fault: String?
+
+  var kind: mode_t { mode & S_IFMT }
+
+  init(_ path: String) {
+    var facts = stat()
+    if unsafe stat(path, &facts) != 0 { failure = errno } else { take(facts) }
+  }
+
+  init(running path: String) {
+    self.init(path)
+    if failure == 0, unsafe faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) != 0 { cannotRun = errno }
+  }
+
+  /// Opens a regular file alone: whoever writes to a pipe takes the first one that opens it for its reader.
+  init(ofRegular path: String, _ content: FileContent) {
+    self.init(path)
+    if failure == 0, kind == S_IFREG { self.init(opening: path, content) }
+  }
+
+  init(opening path: String, _ content: FileContent) {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      failure = errno
+      return
+    }
+    defer { credd_close(descriptor) }
+    var facts = stat()
+    guard unsafe fstat(descriptor, &facts) == 0 else {
+      failure = errno
+      return
+    }
+    take(facts)
+    guard kind == S_IFREG, size > 0, size <= Self.longestRead else { return }
+    switch Self.content(in: descriptor, size) {
+    case .success(let text): fault = content.fault(in: text)
+    case .failure(let error): failure = error.number
+    }
+  }
+
+  /// Bytes: of the largest file whose content is looked at, such as a bundle of authorities.
+  private static let longestRead = 4 << 20
+
+  private static func content(in descriptor: Int32, _ size: Int) -> Result<Secret, SystemError> {
+    var bytes = [UInt8](repeating: 0, count: size)
+    let count = unsafe bytes.withUnsafeMutableBytes {
+      unsafe credd_read_at(descriptor, $0.baseAddress, $0.count, 0)
+    }
+    guard count >= 0 else { return .failure(SystemError("read it", number: Int32(-count))) }
+    return .success(Secret(Array(bytes[..<count])))
+  }
+
+  /// A file's content; nil where it cannot be read.
+  static func content(of path: String) -> Secret? {
+    let facts = FileFacts(path)
+    guard facts.failure == 0, facts.kind == S_IFREG, facts.size <= longestRead else { return nil }
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { return nil }
+    defer { credd_close(descriptor) }
+    return try? content(in: descriptor, facts.size).get()
+  }
+
+  private mutating func take(_ facts: stat) {
+    mode = facts.st_mode
+    size = Int(facts.st_size)
+  }
+}
