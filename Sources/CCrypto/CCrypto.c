@@ -206,7 +206,7 @@ static EVP_PKEY *read_key(const char *pem, size_t length) {
   BIO *text = length <= INT_MAX ? crypto.BIO_new_mem_buf(pem, (int)length) : NULL;
   EVP_PKEY *key = text ? crypto.PEM_read_bio_PrivateKey(text, NULL, no_password, NULL) : NULL;
   crypto.BIO_free(text);
-  // What was wrong with a file must not be told by the next call of the library's.
+  // Otherwise the library's next call would report the error of this file.
   crypto.ERR_clear_error();
   return key;
 }

@@ -15,8 +15,8 @@ public struct GetArguments {
 
   /// Reads the arguments after the program's name.
   ///
-  /// What it accepts means the same to ArgumentParser. The last of several values of an option
-  /// counts.
+  /// ArgumentParser gives every accepted line the same meaning. The last of several values of an
+  /// option counts.
   /// - Parameter profile: the profile if the arguments name none.
   /// - Returns: nil where ArgumentParser must decide: another verb, or a question for help.
   /// - Throws: a ``Failure`` with ``Sysexit/usage`` for wrong arguments of `get`, and for a `--socket`

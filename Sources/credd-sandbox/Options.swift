@@ -78,7 +78,7 @@ struct SeedOptions: ParsableArguments {
   @Flag(help: "Allow unauthenticated identities.")
   var unauthenticated = false
 
-  @Flag(help: "Want a sign-in session for every token.")
+  @Flag(help: "Require a sign-in session for every token.")
   var requireSession = false
 
   @Option(help: "Bearer token that the token backend wants.")

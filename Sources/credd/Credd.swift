@@ -85,7 +85,8 @@ struct Credd {
     var diagnostics = reading.diagnostics
     var unchecked: [String] = []
     if line.checkConfig {
-      // What the configuration names is opened beside errors too: they are told in one round.
+      // Files that the configuration names are opened even if it has errors, so that one run shows
+      // all problems.
       var inspection = ConfigurationInspection(reading, credentials: credentials)
       inspection.run()
       diagnostics = (diagnostics + inspection.diagnostics).inReadingOrder
@@ -96,13 +97,13 @@ struct Credd {
       Self.complain("\(diagnostic)")
     }
     for check in unchecked { Self.complain("not checked: \(check)") }
-    // What decides is said last: systemctl shows the end alone.
+    // The errors come last, because systemctl shows only the end.
     for error in errors { Self.complain("\(error)") }
     if let configuration = reading.configuration, errors.isEmpty { return configuration }
     throw unconfigured(errors.map(\.description))
   }
 
-  /// What `systemctl status` shows is one line; the journal has them all.
+  /// `systemctl status` shows one line; the journal has all problems.
   private func unconfigured(_ problems: [String]) -> Ending {
     let more = problems.count > 1 ? " and \(problems.count - 1) more" : ""
     if !line.checkConfig, let first = problems.first {

@@ -84,7 +84,7 @@ package struct MemoryScan {
       }
   }
 
-  /// As much of it as can be read.
+  /// The bytes of a range, up to the first one that cannot be read.
   private static func read(_ memory: Int32, _ range: Range<UInt>) -> [UInt8] {
     unsafe [UInt8](unsafeUninitializedCapacity: range.count) { buffer, done in
       while done < range.count {

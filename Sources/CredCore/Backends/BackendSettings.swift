@@ -25,8 +25,8 @@ public struct BackendSettings: Sendable, Equatable {
 
   public var type: BackendType { kind.type }
 
-  /// Whether a sign-in under way can go on with the other backend: the same, but for what is done with
-  /// accounts and how often calls are made.
+  /// Whether a sign-in under way can go on with the other backend: the two may differ only in the
+  /// actions on accounts and in the rates of calls.
   public func signsIn(like other: BackendSettings?) -> Bool {
     guard let other else { return false }
     return kind.signInSettings.isEqual(to: other.kind.signInSettings)

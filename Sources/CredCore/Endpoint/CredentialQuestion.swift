@@ -61,8 +61,8 @@ public enum TokenGrant: Sendable, Equatable {
     }
     guard let profile = question.profile else {
       return .refused(
-        "the credential \(question.credential.quoted) of the unit \(question.unit.quoted) is not "
-          + "called credd.PROFILE, with the name of a profile")
+        "the credential \(question.credential.quoted) of the unit \(question.unit.quoted) must be "
+          + "called credd.PROFILE, where PROFILE is the name of a profile")
     }
     // A user's own manager: the uid is the kernel's word, the unit is the user's.
     guard uid == 0 else { return .token(.user(uid), profile: profile) }

@@ -1,5 +1,5 @@
-/// The statuses of the endpoint. To an SDK a status says whether to ask again: what waiting does not
-/// mend is 4xx, and 503 is only for what another request may find.
+/// The statuses of the endpoint. A status tells an SDK whether to ask again: 4xx if waiting does
+/// not help, and 503 only if a later request may succeed.
 public enum EndpointStatus: Int, Sendable, CaseIterable {
   case ok = 200
   case badRequest = 400

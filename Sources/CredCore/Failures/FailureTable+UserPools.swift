@@ -191,9 +191,9 @@ extension FailureTable {
     refused(name, " sends no code for this user name").withoutText.with(.sayDone)
   }
 
-  /// Unknown, already confirmed, not permitted and not sent read like a code that was sent, also where
-  /// the app client does not prevent user existence errors. What only a user who exists can meet is
-  /// no exception.
+  /// Errors that say unknown, already confirmed, not permitted or not sent read as if a code was
+  /// sent, even if the app client does not prevent user existence errors. So do errors that only an
+  /// existing user can meet.
   private static let poolCodeRequest: [Row] =
     [
       unauthorised, "UserNotFoundException", "UserNotConfirmedException", parameter,

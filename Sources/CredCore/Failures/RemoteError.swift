@@ -10,7 +10,7 @@ struct RemoteError: Equatable {
   /// - Parameter sent: hidden in the message.
   init?(name: some StringProtocol, message: Secret?, hiding sent: SentSecrets) {
     let local = name.split(separator: "#").last?.split(separator: ":").first ?? ""
-    // Messages show the name: what may be a secret is none.
+    // Messages show the name: a text that may be a secret is not taken as a name.
     guard (1...128).contains(local.utf8.count), local.containsOnlyLettersDigits(or: "._"),
       RemoteText.clean(local.utf8).map({ $0 == local }) ?? false
     else { return nil }

@@ -144,7 +144,8 @@ public struct ProtocolError: Error, Equatable, Sendable {
   public var handle: ChallengeHandle?
   /// Whether a password was perhaps refused, which counts as a wrong one. Clients are not told.
   public var mayJudgeSecret = false
-  /// The message for a client that is not the user whom it is about; nil: the same.
+  /// The message for a client that is not the user whom the error concerns; nil if every client
+  /// gets ``message``.
   public var messageForOthers: String?
 
   public init(_ code: ProtocolErrorCode, _ message: String, retryAfter: Duration? = nil) {

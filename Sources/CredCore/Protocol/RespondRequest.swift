@@ -53,7 +53,8 @@ public struct ChallengeHandle: Sendable, Hashable {
 extension ChallengeHandle: Redacted {}
 
 extension ProtocolError {
-  /// The same for every handle that is not the caller's own, so that nobody learns which exist.
+  /// The answer for every handle that is not the caller's own, so that no caller learns which
+  /// handles exist.
   public static let unknownChallenge = ProtocolError(
     .unknownChallenge, "there is no such challenge of yours, or it has ended: sign in again")
 }

@@ -2,7 +2,7 @@
 extension Held {
   mutating func signInByHost() {
     switch state {
-    // The source of tokens is asked again. What is valid stays until it has answered.
+    // The source of tokens is asked again. Valid credentials stay until it has answered.
     case .signedIn(.host), .tokensInvalid(.host), .signedIn(.tokenFile): return
     // A guest's identity becomes the user's.
     case .signedOut, .guest: break
@@ -61,7 +61,7 @@ extension Held {
       credentials = nil
       state = .signedOut(byUser: false)
     case _ where isLinked:
-      // The user stays the same: what is valid stays until the backend has answered.
+      // The user stays the same: valid credentials stay until the backend has answered.
       break
     default:
       credentials = nil
@@ -99,7 +99,7 @@ extension Held {
   /// takes it.
   mutating func link(_ session: ProviderSession) {
     switch state {
-    // The user stays the same: what is valid stays until the backend has answered.
+    // The user stays the same: valid credentials stay until the backend has answered.
     case .signedIn(.host), .signedIn(.password), .tokensInvalid(.host): break
     case .signedOut, .guest:
       credentials = nil

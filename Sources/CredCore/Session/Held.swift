@@ -76,8 +76,8 @@ public final class HeldCredentials: Sendable, Equatable {
   public let lifetime: Duration
   /// When they are renewed.
   public let refreshAt: Instant
-  /// Whether nothing that was kept went into them, here or at the backend: what a caller wants that
-  /// forces a refresh. Not stored.
+  /// Whether they were made from nothing that was kept, here or at the backend. A caller that
+  /// forces a refresh wants such credentials. Not stored.
   let isAnew: Bool
 
   init(

@@ -72,7 +72,7 @@ extension Profile {
         return ProtocolError(
           .invalidRequest,
           "provider \(provider.quoted) in \"logins\" is the developer_provider of profile "
-            + "'\(settings.name)': only its backend vouches for users there")
+            + "'\(settings.name)': only the profile's backend may name a user of that provider")
       }
       // What a client brings was not asked for by credd, nor confirmed.
       if let issuer = plan.backend.issuer ?? plan.link,

@@ -21,7 +21,7 @@ extension Profile {
       }
       return .developer
     }
-    // Beside a linked provider, the backend's own token is no matter of vend_tokens.
+    // In a profile with a linked provider, vend_tokens does not concern the backend's own token.
     if plan.backend.issuer == nil, asked ?? .developer == .developer { return .developer }
     let vended = settings.vendTokens.compactMap(\.kind)
     guard let kind = asked ?? vended.first else {

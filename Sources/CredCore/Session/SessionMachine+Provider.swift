@@ -30,7 +30,7 @@ extension SessionMachine {
     return nil
   }
 
-  /// What they ask is about the account of the user before.
+  /// Refuses the waiters that ask about the account of the former user.
   private mutating func refuseAccountWaiters(_ context: inout EventContext) {
     for waiter in waiters where waiter.want == .accountToken {
       context.actions.append(.refuse(waiter.id, .anotherUserSignedIn))

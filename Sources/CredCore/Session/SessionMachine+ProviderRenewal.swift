@@ -21,7 +21,8 @@ extension Refresh {
 }
 
 extension ProviderSession {
-  /// With the refresh token of a renewal that ends after the session; the same where it failed.
+  /// This sign-in with the refresh token of a renewal that ends after the session; unchanged if the
+  /// renewal failed.
   public func continued(by outcome: UpstreamOutcome, at now: Instant) -> ProviderSession {
     switch outcome {
     case .providerTokens(let tokens, let serverTime) where isUser(of: tokens):

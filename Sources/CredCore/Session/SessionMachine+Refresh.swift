@@ -77,7 +77,8 @@ extension SessionMachine {
     waiter.arrived == now && callersStart(for: waiter) <= now
   }
 
-  /// Whether a waiter that a refresh serves is a reason for one to start now.
+  /// Whether a refresh should start now for this waiter. The waiter must be one that a refresh can
+  /// serve.
   func isDue(_ waiter: Waiter, _ now: Instant) -> Bool {
     startsRefresh(waiter, now) || nextStart(for: waiter).map { $0 <= now } ?? false
   }

@@ -109,7 +109,7 @@ extension SessionMachine {
     refuse(ended, Self.refusal(of: failure), &context)
     if ended.isAccepted { return false }
     rollBack(ended, &context)
-    // The session's own next refresh would try the same: the failure counts for it.
+    // If the session's own next refresh would try the same, the failure counts for the session.
     return ended.kind != .host || tokenSource?.method != refresh.method
   }
 

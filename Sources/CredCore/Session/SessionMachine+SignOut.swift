@@ -229,12 +229,12 @@ public struct ProfileChange: OptionSet, Sendable, Hashable {
   public static let backend = ProfileChange(rawValue: 2)
   /// The identity or the kind of sign-in would be another: the session begins anew.
   public static let identity = ProfileChange(rawValue: 4)
-  /// The same as ``backend`` of the provider whose sign-ins are linked.
+  /// As ``backend``, for the provider whose sign-ins are linked.
   public static let link = ProfileChange(rawValue: 8)
 }
 
 extension Profile {
-  /// What a session keeps when its profile becomes `next`: the same as across a restart.
+  /// What it means for a session that its profile becomes `next`. A restart applies the same rules.
   public func change(to next: Profile) -> ProfileChange {
     if identityFingerprint != next.identityFingerprint { return .identity }
     var change = ProfileChange.nothingHeld

@@ -5,7 +5,7 @@ internal import Glibc
 
 /// The sockets at which the endpoint's clients connect, on the clients' own epoll.
 @safe final class EndpointListeners {
-  /// What the tokens of listeners have, and those of connections never.
+  /// The bit that is set in the tokens of listeners, and never in those of connections.
   static let tokenBit: UInt64 = 1 << 62
   private static let acceptsPerTurn = 4
   /// How long nobody is accepted after descriptors or memory ran out: a retry at once would spin.

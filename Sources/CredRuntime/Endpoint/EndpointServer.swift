@@ -253,7 +253,8 @@ internal import Logging
   func close(_ connection: EndpointConnection) {
     guard !connection.isClosed else { return }
     connection.isClosed = true
-    // Its descriptor is closed with its last reference. Unread bytes would turn the end into a reset.
+    // The descriptor is closed with the connection's last reference. If bytes stayed unread, the
+    // kernel would send a reset in place of a normal end. So they are read here and wiped.
     credd_finish_sending(connection.descriptor)
     _ = unsafe credd_read(connection.descriptor, input.baseAddress, input.count)
     unsafe credd_wipe(input.baseAddress, input.count)

@@ -37,8 +37,9 @@ final class HiddenCredentials {
     self.log = log
   }
 
-  /// What makes the rules for one run of a command, and blocks: what is mounted or made later, beside
-  /// the folders that lead to the credentials, is hidden with them. Nil if nothing is to be hidden.
+  /// A closure that makes the rules for one run of a command, and that blocks; nil if nothing is to
+  /// be hidden. The rules also hide files that are mounted or made later, beside the folders that
+  /// lead to the credentials.
   func hiding(from command: Command) -> (@Sendable () -> Outcome)? {
     let texts =
       command.arguments.map { Array($0.utf8) } + command.environment.map(\.value.bytes)

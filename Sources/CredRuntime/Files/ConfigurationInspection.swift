@@ -188,7 +188,8 @@ public struct ConfigurationInspection {
     fail(place, "cannot open '\(path)': \(reason)")
   }
 
-  /// Whether this is a person's own process: what it may not open, the daemon may.
+  /// Whether a person started this process. It may be unable to open files that the daemon can
+  /// open.
   private var isStranger: Bool { !ServiceDirectory.isService && !startedAsRoot }
 
   private mutating func checkProgram(_ path: String, _ place: inout Place, _ key: String) {

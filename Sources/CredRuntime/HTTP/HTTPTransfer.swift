@@ -21,7 +21,8 @@ internal import Glibc
   private var connection: HTTPConnection?
   /// Ends the transfer; set by its owner.
   var deadline: EventSource?
-  /// Called whenever it begins to connect, with true, and when it has a connection; set by its owner.
+  /// Called with true when the transfer begins to connect, and with false when it has a connection;
+  /// set by its owner.
   var connects: ((Bool) -> Void)?
   /// Bytes of all headers, interim replies and proxies included; a real reply has some 1,000.
   private static let headerLimit = 64 << 10

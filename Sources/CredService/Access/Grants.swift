@@ -109,7 +109,7 @@ final class Grants {
   /// to every user: the uid may be another person's by then.
   private func accessEnd(_ client: Client) -> Instant {
     let (now, end) = (clock.now, client.decision.until)
-    // What was found of the client's program may hold for no time at all, while a disk hangs.
+    // While a disk hangs, the answer about the client's program may be valid for no time at all.
     let until = end > now ? end : now + UserDirectory.failureKeptFor
     check(at: until)
     return until
@@ -235,8 +235,8 @@ final class Grants {
   /// An answer comes while access is decided anew, as after a reload: the client must ask again, as the old
   /// decision is over.
   ///
-  /// - Parameter operation: what it asks; nil for the same again. With `identity` a sign-in has
-  ///   succeeded.
+  /// - Parameter operation: the new request; nil for the same request again. With `identity`, a
+  ///   sign-in has succeeded.
   /// - Returns: false if the decision still holds, and the client goes on waiting.
   func askAnew(
     _ waiter: UInt64, in session: Session, for operation: Operation? = nil

@@ -276,7 +276,7 @@ final class UserDirectory {
       user.groups += doubted.sorted()
       answer = .user(user)
     case (.nobody, .uid(let uid)) where listed[uid] != nil:
-      // Who is gone is in no group: what a process of the uid still has comes back for nobody.
+      // A removed user is in no group: groups that a process of the uid still has become withdrawn.
       doubted = list([], of: uid, nil, now)
     default: return (answer, Self.keptFor)
     }
@@ -284,7 +284,7 @@ final class UserDirectory {
     return (answer, doubted.isEmpty ? Self.keptFor - Self.missingFor : Self.missingFor)
   }
 
-  /// What was withdrawn stays withdrawn: processes have their groups from the kernel still.
+  /// A withdrawn group stays withdrawn, because processes still have it from the kernel.
   private func makeRoomForListing() {
     listed = listed.filter { $0.value.groups.values.contains(where: \.isWithdrawn) }
     if listed.count >= entriesKept { listed.removeAll() }

@@ -6,7 +6,7 @@ final class Clients {
   private var lastID: UInt64 = 0
   /// Users with a client.
   private(set) var users: [UInt32: ClientUser] = [:]
-  /// Sessions in which requests wait, by the account of their users.
+  /// How many sessions have waiting requests, for each account.
   private var waitingSessions: [Account: Int] = [:]
   private let clock: any Clock
   private let accounts: AccountDirectory

@@ -157,7 +157,8 @@ enum ExecutableAnswer: Equatable {
     case .crowded:
       ProtocolError(
         .tooManyRequests,
-        "more than \(Limits.Client.queuedPrograms) programs of this user wait to be looked at",
+        "more than \(Limits.Client.queuedPrograms) programs of this user already wait to be "
+          + "checked",
         retryAfter: .seconds(1))
     }
   }

@@ -19,7 +19,7 @@ extension Journal {
     }
   }
 
-  /// The same for a token, which gives the same access.
+  /// Records a token that was given: it gives the same access as credentials.
   func tokenGiven(
     _ kind: String, _ expiration: WallTime?, _ session: Session, to requester: Requester
   ) {

@@ -97,7 +97,7 @@ final class Journal {
     log.log(.credentialsRefreshed, .info, "credentials refreshed", metadata)
   }
 
-  /// What a client asks for has an entry of its own, by its request.
+  /// A sign-in or a sign-out that a client asked for has its own entry: this one is not made then.
   private func logState(
     _ state: SignInState, _ session: Session, _ cause: Cause, _ log: Logger,
     by requester: () -> Client?

@@ -56,7 +56,7 @@ final class AccountActions {
     turn.refuse(error)
   }
 
-  /// What makes a backend send messages, or lets somebody guess, is limited.
+  /// Limits the actions that make a backend send messages, or that let somebody guess.
   private func countAction(as username: String, _ session: Session) -> ProtocolError? {
     guard let backend = session.profile.backend else { return nil }
     return limits.countAccountAction(

@@ -13,7 +13,7 @@ extension SignIns {
     book.remove(signIn)
     if let call = signIn.call {
       signIn.step = .none
-      // What was sent goes on: tokens that it brings are to be revoked.
+      // The call that was sent goes on: tokens that it brings are to be revoked.
       _ = host.upstream.withdraw(call)
       if signIn.messages.mayBeSent { countMessage(of: signIn) }
     }

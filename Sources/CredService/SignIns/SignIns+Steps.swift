@@ -37,7 +37,7 @@ extension SignIns {
   ) {
     recordJudgement(signIn, isRefusal: isRefusal)
     countMessage(before: challenge, signIn)
-    // Nobody gets a new handle where nobody waits: the former one leads to the new question.
+    // If no client waits, no client can get a new handle: the former one leads to the new question.
     let known = signIn.waiter == nil ? signIn.handle : nil
     let handle = known ?? ChallengeHandle(using: &host.random)
     book.setHandle(handle, of: signIn)
@@ -103,7 +103,7 @@ extension SignIns {
 
   /// The session goes on with the tokens of a sign-in.
   func use(_ tokens: AcceptedSignIn, of signIn: OpenSignIn, _ session: Session, _ now: Instant) {
-    // Of a device code nobody may wait any more: then nobody is answered.
+    // A sign-in by device code may succeed when no client waits: then no reply is sent.
     guard signIn.waiter != nil || signIn.pollsUntil != nil else {
       if let unclaimed = ProviderSession(tokens, keepsAccessToken: false) {
         self.tokens.revoke(unclaimed, of: session, givenBy: signIn.profile)
@@ -129,7 +129,7 @@ extension SignIns {
     revokeUnclaimed(of: signIn)
     if isRefusal, signIn.waiter == nil { recordRefusal(of: signIn, failure.signInRefusal) }
     answer(signIn, withRefusal: failure.signInRefusal, isOpen: false)
-    // What concerns the provider and not its user is for the operator too.
+    // A failure of the provider, not of its user, concerns the operator too.
     if failure.severity == .operatorMustAct || failure.failureClass.isTransient,
       let session = sessions[signIn.key]
     {
@@ -162,7 +162,7 @@ extension UpstreamFailure {
 }
 
 extension Profile {
-  /// What a sign-in that comes to nothing has, to revoke it.
+  /// The tokens of a sign-in that has ended without success, so that they can be revoked.
   func providerSession(of tokens: UnclaimedTokens) -> ProviderSession? {
     plan.backend.issuer.map { ProviderSession(tokens, of: $0) }
   }

@@ -161,7 +161,7 @@ final class Tokens {
 
   /// Whether the Unix user goes on with other tokens of the same person at the same provider. A
   /// provider may end all of them with one (RFC 7009, 2.1; Auth0, where revocation deletes the grant),
-  /// so that one is left to run out. Tokens of which nobody knows whose they are may be that person's. A
+  /// so that one is left to run out. Tokens of an unknown user may be that person's. A
   /// user pool ends the tokens of one sign-in alone.
   private func goesOn(_ tokens: ProviderSession, of uid: UInt32) -> Bool {
     guard !tokens.issuer.traits.endsOneSignInAlone else { return false }

@@ -72,7 +72,8 @@ struct CalledBackend {
   }
 }
 
-/// The exchanges with one type of backend. What a type does not do, no profile with it asks for.
+/// The exchanges with one type of backend. A profile never asks its backend for something that the
+/// backend's type does not do.
 protocol BackendExchanges: SendableMetatype {
   associatedtype Settings: BackendKind
 

@@ -9,7 +9,7 @@ public struct BrowserCommand: Sendable, Equatable {
 
   /// The words to run. No shell reads them.
   public func words(for url: String) -> [String] {
-    // It would end PowerShell's word, and says the same in a URL.
+    // A quotation mark would end PowerShell's word; `%27` means the same in a URL.
     let url = url.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "%27")
     let place = "%s"
     guard words.contains(where: { $0.contains(place) }) else { return words + [url] }

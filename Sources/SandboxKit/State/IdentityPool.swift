@@ -25,7 +25,7 @@ struct IdentityPool: Sendable {
     case documented
     /// The one of the token's own issuer; the user is the same.
     case issuer
-    /// The same, and another key is another login, with another identity.
+    /// The one of the token's own issuer; another key is another login, with another identity.
     case separate
   }
 

@@ -344,7 +344,7 @@ extension BrowserListener.Trouble {
     case .noLoopbackURI:
       "the profile has no redirect URI on this host, so that no browser comes back here"
     case .taken(let places):
-      "others listen already where the browser would come back: "
+      "other programs already listen where the browser would come back: "
         + places.map { place in
           "\(place.uri) (\(place.uid.map { "uid \($0)" } ?? "unknown user"))"
         }.joined(separator: ", ") + "; end that program, or sign in with '--paste'"

@@ -212,7 +212,8 @@ extension FailureClass {
 }
 
 extension UpstreamFailure {
-  /// What a sign-in has sent may have counted. Sent again it would be refused, or count twice.
+  /// The server may have counted the secret that a sign-in sent. If credd sent it again, the server
+  /// would refuse it or count it twice.
   ///
   /// - Parameter what: `the answer` or `the code`.
   static func outcomeUnknown(of what: String, at upstream: Upstream) -> UpstreamFailure {

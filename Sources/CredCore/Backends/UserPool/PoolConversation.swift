@@ -39,7 +39,7 @@ public struct PoolConversation: Sendable {
     public var password: Secret?
     /// For the pool's triggers, with each request.
     public var metadata = ClientMetadata()
-    /// The same, with the first request alone.
+    /// For the pool's triggers, with the first request alone.
     public var validationData = ClientMetadata()
     /// Devices that the pool remembers for users of this uid, by their immutable names.
     public var devices: [(username: String, device: DeviceSecret)] = []

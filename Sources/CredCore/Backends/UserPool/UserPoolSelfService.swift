@@ -45,7 +45,7 @@ extension UserPoolClient {
     guard (1...Limits.Upstream.accountAttributes).contains(attributes.count) else {
       throw InvalidInput(
         field: "attributes",
-        reason: "are none, or more than \(Limits.Upstream.accountAttributes)")
+        reason: "must be 1 to \(Limits.Upstream.accountAttributes) in number")
     }
     for attribute in attributes { _ = try UserPoolInput.attribute(attribute) }
     return userRequest(.updateUserAttributes, accessToken) {
@@ -68,7 +68,7 @@ extension UserPoolClient {
   ) throws(InvalidInput) -> HTTPRequest {
     guard (1...Limits.Upstream.accountAttributes).contains(names.count) else {
       throw InvalidInput(
-        field: "names", reason: "are none, or more than \(Limits.Upstream.accountAttributes)")
+        field: "names", reason: "must be 1 to \(Limits.Upstream.accountAttributes) in number")
     }
     for name in names { _ = try UserPoolInput.attributeName(name) }
     return userRequest(.deleteUserAttributes, accessToken) {
