@@ -1,9 +1,9 @@
 /// Which tokens local programs get.
 extension Profile {
-  /// Which kind of token `token` gives.
+  /// The kind of token that the operation `token` gives.
   ///
   /// - Parameter holdsToken: whether the session has a developer token that a client brought.
-  /// - Throws: why it gives none.
+  /// - Throws: why `token` gives none.
   public func tokenKind(
     _ asked: TokenKind?, holdsToken: Bool
   ) throws(ProtocolError) -> TokenKind {
