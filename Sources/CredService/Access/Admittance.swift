@@ -6,7 +6,7 @@ import Logging
 final class Admittance {
   /// The result of deciding whether a caller may use a profile.
   enum Decision {
-    /// For this user: the caller, or another one for whom it may ask.
+    /// The request is for this user: the caller, or another user for whom it may ask.
     case admitted(Profile, Caller)
     case refused(ProtocolError)
     /// The caller is being looked up; ``callerFound`` follows.
@@ -31,7 +31,7 @@ final class Admittance {
   let devices: Devices
   let clients: Clients
   let journal: Journal
-  /// Told when a client was looked up, successfully or not.
+  /// Called when a client was looked up, successfully or not.
   var callerFound: (_ client: UInt64) -> Void = { _ in }
 
   init(

@@ -8,22 +8,22 @@ struct AuditLedger {
     let unit: String?
   }
 
-  /// The number of remembered processes. With more, some are recorded twice.
+  /// The most processes that are remembered. If there are more, some are recorded twice.
   static let processesKept = 256
 
-  /// For this long a pid is assumed to be the same process. The kernel uses all other pids before
-  /// it reuses one.
+  /// How long a pid is assumed to be the same process. The kernel uses all other pids before it
+  /// reuses one.
   static let trustedFor: Duration = .seconds(60)
 
-  /// What it is about.
+  /// The credentials that the ledger is about.
   private var credentials: (key: String, received: Instant)?
-  /// The first process, and when it was last identified. Most sessions have no other, so they need
-  /// no dictionary.
+  /// The first process, and when it was last identified. Most sessions have only one process, so
+  /// they need no dictionary.
   private var first: (pid: Int32, seen: Instant)?
   private var others: [Int32: Instant] = [:]
   private(set) var lastCaller: Caller?
 
-  /// Starts again where these are other credentials than before.
+  /// Starts again if the credentials are not the same as before.
   mutating func begin(_ key: String, received: Instant) {
     if let credentials, credentials == (key, received) { return }
     credentials = (key, received)
@@ -35,7 +35,7 @@ struct AuditLedger {
   ///
   /// - Parameter started: when the process began; nil if unknown.
   mutating func isNew(_ pid: Int32, now: Instant, started: () -> Instant?) -> Bool {
-    // All processes outside this daemon's pid namespace have this number.
+    // All processes outside this daemon's pid namespace have the pid 0.
     guard pid > 0 else { return true }
     let seen = first?.pid == pid ? first?.seen : others[pid]
     if first == nil || first?.pid == pid {

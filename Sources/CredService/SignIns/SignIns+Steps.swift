@@ -1,27 +1,27 @@
 import CredCore
 
-/// The steps of a sign-in, whoever it talks to: calls, questions, judgements.
+/// The steps of a sign-in at a pool or a provider: calls, questions, judgements.
 extension SignIns {
   /// How long a session's calls may take after the pool has accepted the user.
   private static let acceptanceTime: Duration = .seconds(30)
 
   // MARK: Calls
 
-  /// A step's outcome belongs to its own call alone.
+  /// Gives the step a new call id: only the outcome of that call counts.
   func beginCall(of signIn: OpenSignIn) -> CallID {
     let id = sessions.nextCallID()
     signIn.step = .call(id)
     return id
   }
 
-  /// Hands the outcome of a call to the sign-in that waits for it. If that has ended before, the user is
-  /// signed in and nobody has the tokens: they are revoked.
+  /// Hands the outcome of a call to the sign-in that waits for it. If that sign-in has ended, the
+  /// user is signed in at the pool or provider and nobody has the tokens: they are revoked.
   ///
   /// - Parameter late: the tokens that the outcome brings; nil for none.
   func callEnded(
     _ id: CallID, of signIn: OpenSignIn, _ take: (OpenSignIn) -> Void, late: () -> ProviderSession?
   ) {
-    // One that has ended is not in the book any more.
+    // The book does not have ended sign-ins.
     if let open = book[signIn.key], open.call == id {
       open.step = .none
       return take(open)
@@ -80,21 +80,21 @@ extension SignIns {
     stepEnded(signIn)
   }
 
-  /// Another step may begin.
+  /// The step has ended: another one may begin.
   func stepEnded(_ signIn: OpenSignIn) {
     guesses.ended(in: signIn.key)
     signIn.factor = nil
   }
 
-  /// Answers of which the pool did not say whether they were right, in a sign-in that has come to
-  /// nothing: some of them were wrong.
+  /// Counts unjudged answers as failures, once the sign-in has ended without success: some of them
+  /// were wrong.
   func countUnjudged(_ signIn: OpenSignIn) {
     for _ in 0..<signIn.conversation.unjudgedAnswers { guesses.failed(signIn.attempt) }
   }
 
   // MARK: The end
 
-  /// The user is known, and has confirmed what was to be confirmed.
+  /// The user is known, and has confirmed if that was needed.
   func accept(_ signIn: OpenSignIn) {
     book.remove(signIn)
     guesses.ended(in: signIn.key)
@@ -137,8 +137,8 @@ extension SignIns {
     }
   }
 
-  /// Revokes what came of a sign-in that has come to nothing: the user was signed in at the pool or the
-  /// provider, and nobody has the tokens.
+  /// Revokes the tokens of a sign-in that has ended without success: the user was signed in at the
+  /// pool or the provider, and nobody has the tokens.
   func revokeUnclaimed(of signIn: OpenSignIn) {
     guard let session = sessions[signIn.key] else { return }
     let unclaimed: ProviderSession?
@@ -152,8 +152,8 @@ extension SignIns {
 }
 
 extension UpstreamFailure {
-  /// The error for a `login` or a `respond`. `SignInRequired` would be wrong, unless a password is
-  /// missing: to clients it means just that.
+  /// The error for a `login` or a `respond`. `SignInRequired` tells clients that a password is
+  /// missing, so it is right only then.
   var signInRefusal: ProtocolError {
     var error = protocolError
     if error.code == .signInRequired, failureClass == .signInRequired { error.code = .signInFailed }

@@ -35,8 +35,8 @@ struct CognitoExchanges: BackendExchanges {
     }
   }
 
-  /// Drops the keys of a process that AWS refused. Keys that were there before the call may be out of
-  /// date: it is made once more, with new ones.
+  /// Drops keys of a process that AWS refused. If credd had the keys before the call, they may be
+  /// out of date: the call is made once more with new keys.
   private func keysWereRefused(
     _ failure: UpstreamFailure, _ found: DeveloperCredentialsCache.Signer
   ) -> Bool {
@@ -89,7 +89,7 @@ struct CognitoExchanges: BackendExchanges {
               } else {
                 try DeveloperCredentials(environment: queries.environment)
               }
-            // Read anew for each call.
+            // These keys are read anew for each call.
             return DeveloperCredentialsCache.Signer(signer: found.signer, isKept: false)
           }
         })
@@ -98,7 +98,7 @@ struct CognitoExchanges: BackendExchanges {
 }
 
 extension DeveloperCredentialsCache {
-  /// Of the commands of `credential_process`.
+  /// Runs the commands of `credential_process`.
   convenience init(_ services: UpstreamServices, random: any RandomNumberGenerator) {
     self.init(clock: services.clock, random: random) { key, timeout, done in
       let upstream = Upstream.backend(key.backend)

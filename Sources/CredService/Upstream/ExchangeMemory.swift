@@ -1,6 +1,6 @@
 import CredCore
 
-/// What exchanges keep from one call to the next.
+/// State that exchanges keep from one call to the next.
 final class ExchangeMemory {
   /// Generates uids of devices at sample servers, and identifiers of assertions.
   var random: any RandomNumberGenerator
@@ -13,7 +13,7 @@ final class ExchangeMemory {
     discovery = ProviderDiscovery(sender)
   }
 
-  /// Drops what belongs to the old backends.
+  /// Drops the state of the old backends.
   func forget() {
     developerCredentials.removeAll()
     discovery.forget()
