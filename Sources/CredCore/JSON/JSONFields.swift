@@ -21,7 +21,7 @@ enum JSONReply {
   }
 }
 
-/// Runs checks of a reply; an error of theirs becomes a malformed reply of that upstream.
+/// Runs checks of a reply. If they throw, the reply counts as malformed.
 func checked<Value>(
   _ upstream: Upstream, _ body: () throws(InvalidInput) -> Value
 ) throws(UpstreamFailure) -> Value {
@@ -33,7 +33,7 @@ func checked<Value>(
 }
 
 extension JSONValue {
-  /// The value of a member that must be a string and not empty.
+  /// The value of a member that must be a non-empty string.
   func requiredSecret(_ name: String) throws(InvalidInput) -> Secret {
     guard let value = self[name] else { throw InvalidInput(field: name, reason: "is missing") }
     guard let secret = value.secret, !secret.isEmpty else {
