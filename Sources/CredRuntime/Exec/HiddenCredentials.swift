@@ -4,19 +4,19 @@ internal import CredService
 internal import Glibc
 internal import Logging
 
-/// Keeps the service's credentials from its commands: of the files in `$CREDENTIALS_DIRECTORY`, a
-/// command can read those that its configuration names. It runs as credd's own user, so file modes do
-/// not do that.
+/// Hides the service's credentials from its commands: in `$CREDENTIALS_DIRECTORY`, a command can
+/// read only the files that its configuration names. File modes cannot do that, because commands
+/// run as credd's own user.
 final class HiddenCredentials {
-  /// What came of making the rules for one run.
+  /// The result of making the rules for one run.
   enum Outcome: Sendable {
     /// A descriptor of Landlock's rules.
     case rules(Int32)
-    /// The kernel has no Landlock, or none that leaves moving files between folders alone.
+    /// The kernel has no Landlock, or an old one that always forbids moving files between folders.
     case noLandlock(Int32)
     case failed(Int32, folder: String)
 
-    /// -1 where nothing is hidden.
+    /// The descriptor of the rules; -1 if nothing is hidden.
     var rules: Int32 { if case .rules(let descriptor) = self { descriptor } else { -1 } }
 
     func closeRules() {

@@ -2,25 +2,26 @@ internal import CLinux
 public import CredCore
 internal import Glibc
 
-/// Opens what a configuration names, for `--check-config`: as the user that the daemon runs as, where
-/// this process may become that user. At a reload the daemon itself opens what no other process sees.
+/// Opens the files that a configuration names, for `--check-config`. It does this as the daemon's
+/// user, if this process may become that user. At a reload, the daemon itself opens the files that
+/// no other process sees.
 public struct ConfigurationInspection {
   /// The user of credd.service.
   private static let serviceUser = "credd"
 
   private let reading: ConfigurationReading
-  /// The service's credentials, where this process does not see them; nil where it does.
+  /// The folder of the service's credentials, if this process cannot see its files; nil if it can.
   private let credentials: String?
-  /// The folder whose files alone are opened; nil where all are.
+  /// If set, only files in this folder are opened; nil to open all.
   private let scope: String?
   private let startedAsRoot = geteuid() == 0
   /// Whether files are opened as the daemon opens them.
   private var isDaemonsUser = true
-  /// A user database that is away leaves the files their time.
+  /// A separate wait for names, so that a dead user database does not use up the time for files.
   private var names = BoundedWait()
   private var files = BoundedWait()
   public private(set) var diagnostics: [Diagnostic] = []
-  /// Checks that could not be made, each with the reason.
+  /// The checks that could not be made, each with the reason.
   public private(set) var unchecked: [String] = []
 
   /// - Parameter credentials: the folder that `${CREDENTIALS_DIRECTORY}` was assumed to be.
@@ -36,7 +37,7 @@ public struct ConfigurationInspection {
     scope = folder
   }
 
-  /// The errors in the files that systemd gave to the service, for the daemon's own reload.
+  /// The errors in the files that systemd gave to the service, for a reload of the daemon itself.
   static func ofCredentials(_ reading: ConfigurationReading) -> [Diagnostic] {
     guard let folder = ServiceDirectory.credentials else { return [] }
     var inspection = ConfigurationInspection(reading, within: folder)
@@ -56,8 +57,8 @@ public struct ConfigurationInspection {
     for (_, profile) in configuration.profiles.sorted(by: { $0.key < $1.key }) { check(profile) }
   }
 
-  /// Root alone can become another user, and not back. It is the first step: it waits for all threads,
-  /// and one that a later check left behind may hang in the kernel.
+  /// Only root can become another user, and never back. This is the first step, because it waits
+  /// for all threads, and a thread of a later check may hang in the kernel.
   private mutating func becomeServiceUser() {
     guard geteuid() == 0, let reason = switchUser() else { return }
     isDaemonsUser = false
@@ -113,7 +114,7 @@ public struct ConfigurationInspection {
     if !profile.region.isEmpty, !AWSPartition.knows(region: profile.region) {
       warn(place, "AWS has no region '\(profile.region)' that credd knows of")
     }
-    // A list with a mistake in it was not understood.
+    // If a list contained a mistake, it was not read.
     guard reading.configuration != nil else { return }
     guard AccessRule(profile, groupID: { _ in nil }).isOpen else { return }
     guard !profile.allowUsers.contains(AccessRule.everybody) else { return }
@@ -144,7 +145,7 @@ public struct ConfigurationInspection {
     case S_IFDIR: return fail(place, "'\(path)' is a directory")
     default:
       if case .pem = content { return fail(place, "'\(path)' is no regular file") }
-      // Reading it here would take the content away.
+      // Reading the file here would take its content away.
       return unchecked.append(
         "\(place.section): \(place.key): '\(path)' is no regular file, and may give its content once"
       )
@@ -160,7 +161,7 @@ public struct ConfigurationInspection {
 
   private func isWanted(_ path: String) -> Bool { scope.map { path.hasPrefix($0 + "/") } ?? true }
 
-  /// What a look at a file found; nil if it hangs, which is said.
+  /// The result of a look at a file; nil if the look hangs, which is reported.
   private mutating func look<Value: Sendable>(
     at path: String, _ place: Place, _ body: @escaping @Sendable () -> Value
   ) -> Value? {
@@ -209,7 +210,7 @@ public struct ConfigurationInspection {
     place.key = key
     guard let facts = look(at: path, place, { FileFacts(path) }) else { return }
     guard facts.failure == 0 else {
-      // Its server may start later.
+      // The server of the socket may start later.
       let reason = SystemError("", number: facts.failure).reason
       return warn(place, "no server listens at '\(path)' now: \(reason)")
     }
@@ -274,9 +275,9 @@ public struct ConfigurationInspection {
   }
 }
 
-/// What the user database says of a user. Making it may block.
+/// The user database's answer about a user. Making this value may block.
 private struct FoundUser: Sendable {
-  /// As of `credd_look_up_user`.
+  /// The result of `credd_look_up_user`.
   let result: Int32
   let uid: UInt32
   let gid: UInt32
@@ -291,24 +292,24 @@ private struct FoundUser: Sendable {
   }
 }
 
-/// What is expected of a file.
+/// The expected content of a file.
 private enum FileContent: Sendable, Equatable {
   case text, secret
-  /// With a block of that name.
+  /// PEM with a block of that name.
   case pem(String)
 
   var isSecret: Bool { self == .secret || self == .pem("PRIVATE KEY") }
 }
 
-/// What the kernel says of a file. Making it may block.
+/// The kernel's facts about a file. Making this value may block.
 private struct FileFacts: Sendable {
   /// The errno; 0 if there are facts.
   var failure: Int32 = 0
   var mode: mode_t = 0
   var size = 0
-  /// The errno if the file cannot be run; only where that was asked.
+  /// The errno if the file cannot be run; only if that was asked.
   var cannotRun: Int32 = 0
-  /// Whether it holds the PEM block; nil where that was not looked at.
+  /// Whether the file contains the PEM block; nil if that was not checked.
   var hasBlock: Bool?
 
   var kind: mode_t { mode & S_IFMT }
@@ -351,7 +352,8 @@ private struct FileFacts: Sendable {
 }
 
 extension Secret {
-  /// Whether a PEM block of that kind begins in it, such as `-----BEGIN EC PRIVATE KEY-----`.
+  /// Whether a PEM block of that kind begins in the bytes, such as `-----BEGIN EC PRIVATE
+  /// KEY-----`.
   fileprivate func holdsPEM(_ kind: String) -> Bool {
     let text = String(decoding: bytes, as: UTF8.self)
     return text.contains(bytesOf: "-----BEGIN ") && text.contains(bytesOf: "\(kind)-----")

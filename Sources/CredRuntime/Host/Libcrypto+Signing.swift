@@ -20,6 +20,6 @@ extension Libcrypto: AssertionSigning {
     return length > 0 ? Array(signature.prefix(length)) : nil
   }
 
-  /// Bytes: of a key of 16,384 bits, the longest that OpenSSL reads.
+  /// The bytes of a signature by a key of 16,384 bits, the longest key that OpenSSL reads.
   private static let longestSignature = 2048
 }
