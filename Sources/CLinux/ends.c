@@ -1,5 +1,5 @@
-// Signals that end credctl while it waits for its user. They are noted, so that credctl can leave the
-// terminal and the daemon in order before it ends by them.
+// Signals that end credctl while it waits for its user. They are only noted, so that credctl can
+// restore the terminal and cancel the sign-in before it ends by the signal.
 #define _GNU_SOURCE
 #include "CLinux.h"
 
@@ -13,9 +13,9 @@ void credd_note_ends(void) {
   const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
   for (unsigned index = 0; index < sizeof numbers / sizeof *numbers; index++) {
     struct sigaction present;
-    // What the caller ignores, as under nohup, ends nothing.
+    // A signal that the caller ignores, as under nohup, stays ignored.
     if (sigaction(numbers[index], NULL, &present) < 0 || present.sa_handler != SIG_DFL) continue;
-    // Without SA_RESTART: a wait is interrupted.
+    // Without SA_RESTART, so that the signal interrupts a wait.
     struct sigaction action = {.sa_handler = note};
     sigemptyset(&action.sa_mask);
     sigaction(numbers[index], &action, NULL);

@@ -1,6 +1,6 @@
-// Landlock (landlock(7)): a process gives up rights to files, for itself and what it starts, without
-// any privilege. Its rules only allow. So, to keep a process from reading one folder, a rule is
-// needed for everything else: whatever lies beside the path to that folder.
+// With Landlock (landlock(7)), a process gives up rights to files for itself and its children,
+// without any privilege. Its rules can only allow. So to keep a process from reading one folder,
+// every other entry beside the path to that folder needs a rule.
 #define _GNU_SOURCE
 #include "CLinux.h"
 
@@ -14,8 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// From linux/landlock.h, which hosts with older kernel headers lack, in part or altogether. The
-// numbers of the calls are the same on all architectures but Alpha.
+// From linux/landlock.h, which is missing or incomplete on hosts with older kernel headers. The
+// numbers of the calls are the same on all architectures except Alpha.
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
 #define SYS_landlock_add_rule 445
@@ -24,7 +24,8 @@
 #define WANT_VERSION 1u
 #define PATH_BENEATH 1
 #define READ_FILE (1ull << 2)
-// To link or move files between folders. Every rule set takes that away, unless it says otherwise.
+// The right to link or move files between folders. Every rule set takes it away, unless the rule
+// set says otherwise.
 #define REFER (1ull << 13)
 
 struct rules_attributes {
@@ -47,21 +48,21 @@ int credd_landlock_restrict(int rules) {
 static int allow(int rules, int descriptor) {
   struct path_rule rule = {.allowed_access = READ_FILE | REFER, .parent_fd = descriptor};
   if (syscall(SYS_landlock_add_rule, rules, PATH_BENEATH, &rule, 0) == 0) return 0;
-  // A file other than a folder. Such a rule is of no use for a socket or a symbolic link, and does
-  // no harm.
+  // Not a folder. Such a rule has no effect for a socket or a symbolic link, and does no harm.
   rule.allowed_access = READ_FILE;
   if (errno == EINVAL && syscall(SYS_landlock_add_rule, rules, PATH_BENEATH, &rule, 0) == 0)
     return 0;
-  // EBADFD: of a file system that Landlock does not restrict.
+  // EBADFD: the file is in a file system that Landlock does not restrict.
   return errno == EBADFD ? 0 : -errno;
 }
 
-// O_PATH opens nothing: it neither mounts what an automounter watches, nor asks a file server.
+// O_PATH does not open the file itself: it neither triggers an automounter nor asks a file server.
 static int allow_entry(int rules, int folder, const char *name, int flags) {
   int entry = openat(folder, name, O_PATH | O_CLOEXEC | flags);
   if (entry < 0) {
-    // It is gone, or the process could not open it either. Anything else, as a lack of descriptors or
-    // memory, says nothing about the entry: without it the rules would keep the process from /usr.
+    // The entry is gone, or the process could not open it either. Another error, such as a lack of
+    // descriptors or memory, does not mean that the entry is out of reach: the rules could then
+    // keep the process from /usr.
     bool is_out_of_reach =
         errno == ENOENT || errno == EACCES || errno == ELOOP || errno == ENOTDIR;
     return is_out_of_reach ? 0 : -errno;
@@ -100,8 +101,8 @@ static int allow_others(int rules, int folder, const char *except) {
   return result;
 }
 
-// Walks from / to `path` and allows what lies beside it. Gives `path` opened, or -errno and, in
-// `where`, the folder to blame.
+// Walks from / to `path` and allows all entries beside it. Returns a descriptor of `path`, or
+// -errno and, in `where`, the folder that caused the error.
 static int walk(int rules, char *path, char where[PATH_MAX]) {
   strcpy(where, "/");
   int folder = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -4,13 +4,13 @@ import CredService
 import Glibc
 import Logging
 
-/// The credential daemon, as its command line configures it.
+/// Runs the credential daemon with the options of its command line.
 struct Credd {
   private let line: DaemonCommandLine
-  /// Why this process may be swapped out.
+  /// The reason why this process may be swapped out; nil if its memory is locked.
   private let unlocked: SystemError?
 
-  /// What ends the program early: its exit status.
+  /// Ends the program early, with an exit status.
   private struct Ending: Error {
     let status: Int32
   }
@@ -113,9 +113,9 @@ struct Credd {
     return Ending(status: EX_CONFIG)
   }
 
-  /// The sessions wait for a daemon that can start.
+  /// Keeps the sessions for a daemon that can start.
   ///
-  /// - Returns: what systemd has passed.
+  /// - Returns: the descriptors that systemd has passed.
   private static func keepSessions(logLevel: LogLevel?) -> PassedDescriptors? {
     guard let passed = try? PassedDescriptors.take() else { return nil }
     Daemon.keepSessions(
@@ -123,7 +123,7 @@ struct Credd {
     return passed
   }
 
-  /// Answers waiting clients with the error, then ends: only a person can correct the
+  /// Answers waiting clients with the error, then ends, because only a person can correct the
   /// configuration.
   private static func refuse(_ problem: String, _ passed: PassedDescriptors?) {
     ServiceFailure.tell(problem, number: nil)
@@ -141,7 +141,7 @@ struct Credd {
     _ configuration: Configuration, _ passed: PassedDescriptors, _ threshold: LogThreshold,
     _ log: Logger
   ) throws(SystemError) {
-    // Without the permission the daemon starts all the same: it still wipes freed memory.
+    // Without that permission the daemon still starts, and still wipes freed memory.
     if let unlocked { log.notice("secrets may be swapped out: \(unlocked)") }
     passed.dropStrays(log: log)
     let path = line.config
@@ -157,7 +157,7 @@ struct Credd {
     }
     var endpoint = passed.endpoint
     if endpoint.listeners.isEmpty, let address = line.endpoint { try endpoint.bind(address) }
-    // The path is taken as long as the daemon runs.
+    // Keeps the socket's path for as long as the daemon runs.
     var tokens: TokenSocket?
     if endpoint.tokens.isEmpty, let path = line.tokenSocket {
       let made = try TokenSocket(path: path)
@@ -170,9 +170,9 @@ struct Credd {
       return try run(
         makeDaemon(), passed.listeners.map(\.descriptor), endpoint, log, "systemd's \(names)")
     }
-    // Before the daemon is made, which takes up the sessions that the last one left.
-    // The daemon of the whole host lets every user connect: the kernel's uid decides. A user's
-    // daemon serves that user.
+    // Done before the daemon is made, because the daemon takes up the sessions of the last one. The
+    // daemon of the whole host lets every user connect, and the kernel's uid decides. A user's
+    // daemon serves only that user.
     let bound = try ListeningSocket(
       path: line.socket, mode: ProcessHardening.isRoot ? 0o666 : 0o600)
     try run(makeDaemon(), [bound.descriptor], endpoint, log, bound.path)
@@ -193,7 +193,7 @@ struct Credd {
   }
 }
 
-/// The socket for units' tokens where systemd passed none.
+/// The socket for units' tokens, if systemd passed none.
 private final class TokenSocket {
   let bound: ListeningSocket
 
