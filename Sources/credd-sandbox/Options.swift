@@ -144,7 +144,8 @@ struct SeedOptions: ParsableArguments {
     }
   }
 
-  /// Only the owner can read the file, and it is complete at once: another sandbox may read it.
+  /// Only the owner can read the file. It appears complete at once, because another sandbox may
+  /// read it.
   private func write(_ pem: [UInt8], to path: String) throws {
     let unfinished = "\(path).\(getpid())"
     let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
