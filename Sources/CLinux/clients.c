@@ -63,7 +63,7 @@ ssize_t credd_receive(int client, void *buffer, size_t length) {
   struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
   ssize_t count;
   // credd must not receive descriptors: close() asks a descriptor's file system to flush and waits
-  // for the answer, also if it is not the last reference, and the file system may be a user's
+  // for the answer, even if it is not the last reference. The file system may belong to a user
   // (FUSE). MSG_PEEK takes neither a descriptor nor a last reference. It stops at the first piece
   // of data with descriptors. There is no room for them here, so the kernel sets MSG_CTRUNC.
   do count = recvmsg(client, &message, MSG_PEEK | MSG_DONTWAIT);

@@ -14,9 +14,9 @@ public enum ProcessHardening {
     "SSLKEYLOGFILE", "QLOGDIR", "OPENSSL_MALLOC_FD", "KRB5_TRACE",
   ]
 
-  /// Removes variables by which libraries would write files, opens missing standard streams, forbids core dumps and tracing, and keeps every page of this
-  /// process out of swap, including pages of libraries and stacks. Call it before reading anything
-  /// that may be secret.
+  /// Removes variables that make libraries write files, opens missing standard streams, and forbids
+  /// core dumps and tracing. Keeps every page of this process out of swap, including pages of
+  /// libraries and stacks. Call it before reading anything that may be secret.
   ///
   /// - Returns: why memory is not locked, if the kernel refuses that. In a user's service it does,
   ///   because the limit there is 8 MiB. Freed memory is wiped even then.

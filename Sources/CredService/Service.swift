@@ -5,8 +5,8 @@ package protocol SessionServiceDelegate: AnyObject {
   func sessionsChanged()
 }
 
-/// Answers requests. This class has the hot path, and what the daemon does at its start and its
-/// end. Its parts own everything else: see ``ServiceOwners``.
+/// Answers requests. This class has the hot path, and the steps at the start and the end of the
+/// daemon. Its parts own everything else: see ``ServiceOwners``.
 ///
 /// Complete after `init`, and used on one thread. `Host` is its only access to the outside.
 package final class SessionService {

@@ -77,7 +77,7 @@ struct OptionReader {
   private var rest: ArraySlice<String>
   /// The value after `=` of the present option.
   private var attached: String?
-  /// What ``next()`` returned last.
+  /// The last result of ``next()``.
   private(set) var current: String?
 
   init(rest: ArraySlice<String>) {

@@ -46,7 +46,7 @@ CURLMcode credd_curl_multi_add(CURLM *multi, CURL *easy);
 void credd_curl_multi_remove(CURLM *multi, CURL *easy);
 void credd_curl_multi_act(CURLM *multi, curl_socket_t socket, int action);
 // Lets all transfers go on, whatever they wait for. When a transfer has given up an address, it
-// opens the socket of the next one only when it is called once more, but it does not ask for such a
+// opens the socket of the next one only when it is called once more. But it does not ask for such a
 // call before its deadline (https://github.com/curl/curl/issues/11920): curl_multi_socket_action()
 // skips such a transfer.
 void credd_curl_multi_act_on_all(CURLM *multi);

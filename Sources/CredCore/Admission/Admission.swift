@@ -69,7 +69,7 @@ public struct Admission: Sendable {
     case timePassed
   }
 
-  /// What the daemon does, in order.
+  /// An action for the daemon; actions are carried out in order.
   public enum Action: Sendable, Equatable {
     case admit(CallID)
     /// The call is not made and ends with this failure.

@@ -33,7 +33,7 @@ struct CircuitBreaker: Sendable {
     var callersFrom: Instant
   }
 
-  /// What happens to a call.
+  /// The decision about a call.
   enum Verdict: Sendable {
     case pass
     /// Pass, as the only call.

@@ -134,7 +134,7 @@ public struct ConfigurationReading: Sendable, Equatable {
   /// In the order of the files.
   public let diagnostics: [Diagnostic]
   /// The line of each key, by the section's title without brackets and the key: `backend corp/url`;
-  /// and of each header, under the title alone.
+  /// and the line of each header, under only the title.
   public let positions: [String: SourcePosition]
 
   /// The line of a key, or of its section's header.

@@ -74,7 +74,7 @@ public enum EndpointRefusal: String, Error, Sendable, CaseIterable {
   case body
   case expectation
   case headTooSlow = "head_too_slow"
-  // Whom it comes from.
+  // The sender.
   case notAnSDK = "not_an_sdk"
   case notAttested = "not_attested"
   case unknownPath = "unknown_path"

@@ -23,8 +23,8 @@ public enum TokenOwner: Sendable, Hashable {
 /// A token that the endpoint requires in addition to the kernel's report:
 /// `credd1.KIND.KEY.NONCE.MAC`.
 ///
-/// It names neither its owner nor its profile: credd knows both from the connection and the path
-/// when it checks the token, and both are in the HMAC. credd stores nothing for a token, because it
+/// It names neither its owner nor its profile. When credd checks a token, it knows both from the
+/// connection and the path, and both are in the HMAC. credd stores nothing for a token: a token
 /// lives as long as its unit, over restarts of credd, and nobody reports the end of a unit.
 public struct EndpointToken: Sendable, Redacted {
   private static let version = "credd1"

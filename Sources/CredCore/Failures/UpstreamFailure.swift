@@ -351,7 +351,7 @@ extension UpstreamFailure {
     severity: .operatorMustAct)
 
   /// A session has a state in which its profile has no such call. The checks of stored sessions
-  /// prevent this. If it happens all the same, it costs one sign-in, and the daemon goes on.
+  /// prevent this. If it still happens, it costs one sign-in, and the daemon goes on.
   public static func unfitSession(of upstream: Upstream) -> UpstreamFailure {
     UpstreamFailure(
       upstream: upstream, failureClass: .signInRequired, code: .signInRequired,

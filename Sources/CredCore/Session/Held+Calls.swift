@@ -26,9 +26,9 @@ enum TokenSource {
   }
 }
 
-/// Which call of a refresh is next, chosen by what the session holds.
+/// Chooses the next call of a refresh by the tokens that the session holds.
 extension Held {
-  /// The next call of a refresh; nil where there is none.
+  /// The next call of a refresh; nil if there is none.
   ///
   /// - Parameters:
   ///   - claimed: the IdentityId that a client names in a sign-in under way.

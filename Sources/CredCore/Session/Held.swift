@@ -1,7 +1,7 @@
 /// All that a session holds of its user.
 ///
 /// The machine changes it, a refused sign-in restores the value from before, and a snapshot stores
-/// it. A new field is rolled back and compared without further code; only its coding is to be added.
+/// it. A new field is rolled back and compared without further code; only its coding must be added.
 struct Held: Sendable, Equatable {
   var state = SignInState.signedOut(byUser: false)
   /// Whether no backend may see the IdentityId: a client brought it with a token, or a former backend

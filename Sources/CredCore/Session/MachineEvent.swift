@@ -10,7 +10,7 @@ public enum MachineEvent: Sendable {
   case userChanged
   /// The profile has another configuration.
   case profileChanged(SessionPlan, ProfileChange)
-  /// Credentials, or the identity too, are to be dropped.
+  /// A client asked to drop the credentials, or the identity too.
   case cleared(ClearScope)
   /// The daemon refuses callers that wait for a sign-in.
   case released
@@ -26,7 +26,7 @@ public enum MachineEvent: Sendable {
   case timePassed
 }
 
-/// What the daemon does for a session, in order.
+/// An action of the daemon for a session; actions are carried out in order.
 public enum MachineAction: Sendable, Equatable {
   /// Perform a call and bring its outcome back under that id.
   case call(CallID, UpstreamCall)
@@ -38,7 +38,7 @@ public enum MachineAction: Sendable, Equatable {
   ///
   /// `isNew`: the token came for this waiter. A token that was held before may have been revoked.
   case lendToken(UInt64, Secret, isNew: Bool)
-  /// No sign-in holds the session's refresh token any more: it is to be revoked.
+  /// Revoke the refresh token of a sign-in that the session does not hold any more.
   case abandon(ProviderSession)
   /// Answer a `login` with the state of the session.
   case giveState(UInt64)

@@ -92,7 +92,7 @@ extension Profile {
     return nil
   }
 
-  /// The keys under which the tokens of its own or linked provider may go into a logins map.
+  /// The keys under which tokens of the profile's own or linked provider may go into a logins map.
   private func ownLoginsKeys(_ issuer: ProviderIssuer) -> [String] {
     let pools = issuer.poolIssuers
     return [issuer.loginsKey]

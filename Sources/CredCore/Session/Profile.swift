@@ -81,7 +81,7 @@ extension Profile {
     return try Profile(settings.signingIn(at: name), in: configuration, groupID: groupID)
   }
 
-  /// The profile as it would be with that provider alone; nil if the backend is none.
+  /// The profile as it would be with only that provider; nil if the backend is no provider.
   public func signingIn(at backend: String, in configuration: Configuration) -> Profile? {
     guard configuration.backends[backend]?.kind is any ProviderKind else { return nil }
     return try? Profile(settings.signingIn(at: backend), in: configuration) { _ in nil }

@@ -22,7 +22,7 @@ struct Refresh: Sendable, Equatable {
   /// The token of GetOpenIdToken, for STS.
   var openIDToken: Secret?
   var hasReadTokenFile = false
-  /// A caller wants what the backend gives now: the held token is not used.
+  /// Whether a caller wants a new token of the backend, so that the held token is not used.
   var isForced = false
   /// It waits for a renewal at the provider that another refresh asked for.
   var isAfterRenewal = false

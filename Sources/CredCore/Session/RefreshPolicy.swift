@@ -4,8 +4,8 @@ public enum RefreshPolicy {
   static let share = 0.5
   /// Spreads sessions that were created together: ± 10 % of the time of renewal.
   static let spread = 0.1
-  /// Refresh at the latest with this much life left, where the lifetime allows: botocore and .NET
-  /// run credential_process again and again below 15 min.
+  /// A refresh starts at the latest with this much lifetime left, if the lifetime allows that:
+  /// botocore and .NET run credential_process again and again below 15 min.
   static let reserve: Duration = .seconds(20 * 60)
   /// The reserve may bring a refresh forward to this share of the lifetime.
   static let leastShare = 0.25

@@ -61,7 +61,7 @@ extension SessionMachine {
     wantsLinkToken(waiter) && isBackendsUser && !canRenewLink(waiter) && signIn?.kind != .provider
   }
 
-  /// Ends a refresh that was for the linked sign-in alone.
+  /// Ends a refresh that was only for the linked sign-in.
   mutating func linkRefreshEnded() { work = .idle }
 
   /// Counts a failed renewal of the linked sign-in.

@@ -4,7 +4,7 @@
 /// token goes into each callback, and the backend links it. If the provider does not answer, or has
 /// ended its sign-in, the callback goes without the token: the identity is the user's already.
 extension SessionMachine {
-  /// The sign-in that is linked; nil where there is none.
+  /// The linked sign-in; nil if there is none.
   public var link: ProviderSession? { held.link }
 
   /// Why no sign-in can be linked now; nil if one can.
@@ -19,7 +19,7 @@ extension SessionMachine {
 
   // MARK: Sign-in
 
-  /// Takes the tokens of a sign-in that is to be linked. The callback that follows says whether the
+  /// Takes the tokens of a sign-in that must be linked. The callback that follows says whether the
   /// backend takes it.
   ///
   /// - Returns: why the sign-in cannot be linked; nil if its tokens were taken.

@@ -77,7 +77,7 @@ extension SessionMachine {
     keepTriedKey(&refresh, &context)
     // If a client brought the token, the identity comes from that token, not from the backend.
     let isClients = refresh.method == .developerToken || signIn?.claimedIdentity != nil
-    // A renewal changes nothing about where the identity came from.
+    // A renewal does not change the origin of the identity.
     let wasWithheld = held.isIdentityWithheld && held.identityID == identityID
     setIdentity(identityID, isWithheld: isClients || wasWithheld, &context)
     setState(refresh.method.map { .signedIn($0) } ?? .guest, &context)

@@ -4,7 +4,7 @@ extension SessionMachine {
   /// Starts a refresh if its time has come or a new caller is a reason to start it now.
   mutating func startIfDue(_ context: inout EventContext) {
     if case .refreshing(var refresh) = work {
-      // A caller that wants credentials extends a refresh that was for the backend's token alone.
+      // A caller that wants credentials extends a refresh that was only for the backend's token.
       if !refresh.isForLink, waiters.contains(where: { $0.want == .credentials }) {
         refresh.goal = .credentials
       }
@@ -142,7 +142,7 @@ extension SessionMachine {
 // MARK: - Which call is next
 
 extension SessionMachine {
-  /// Starts the next call of a refresh, chosen by what the session holds.
+  /// Starts the next call of a refresh, chosen by the tokens that the session holds.
   mutating func startNextCall(_ refresh: Refresh, _ context: inout EventContext) {
     guard let call = nextCall(for: refresh, context.now) else { return stopRefresh() }
     startCall(call, for: refresh, &context)

@@ -43,8 +43,8 @@ extension SessionMachine {
 
   /// `credentials` is the mobile SDKs' clearCredentials, `identity` their clearKeychain.
   mutating func clear(_ scope: ClearScope, _ context: inout EventContext) {
-    // A pending sign-in is ended: it could be rolled back to the state that is to be dropped. An
-    // accepted sign-in goes on and fetches everything anew.
+    // A pending sign-in is ended, because it could be rolled back to a state that is dropped now.
+    // An accepted sign-in goes on and fetches everything anew.
     if let signIn, !signIn.isAccepted {
       cancelSignIn(
         ProtocolError(.signInFailed, "a clear of the same profile came in between"), &context)
@@ -236,7 +236,8 @@ public struct ProfileChange: OptionSet, Sendable, Hashable {
 }
 
 extension Profile {
-  /// What it means for a session that its profile becomes `next`. A restart applies the same rules.
+  /// The parts of a session that are affected if its profile becomes `next`. A restart applies the
+  /// same rules.
   public func change(to next: Profile) -> ProfileChange {
     if identityFingerprint != next.identityFingerprint { return .identity }
     var change = ProfileChange.nothingHeld

@@ -53,7 +53,7 @@ public struct SessionMachine: Sendable {
   ///
   /// - Parameters:
   ///   - callIDs: gives the ids of calls that start.
-  ///   - random: used for jitter alone.
+  ///   - random: used only for jitter.
   public mutating func handle(
     _ event: Event, now: Instant, callIDs: inout CallIDs,
     random: inout some RandomNumberGenerator
@@ -130,7 +130,8 @@ public struct SessionMachine: Sendable {
 
   // MARK: Expiry
 
-  /// Drops what has expired. Runs before and after each event, so that nothing expired is used.
+  /// Drops expired tokens, logins and credentials. Runs before and after each event, so that
+  /// nothing expired is used.
   mutating func dropExpired(_ context: inout EventContext) {
     if let credentials = held.credentials, credentials.servableUntil <= context.now {
       held.credentials = nil

@@ -36,7 +36,7 @@ public struct SignedIn: Sendable, Equatable {
 }
 
 extension SessionMachine {
-  /// Who is signed in, or was until the tokens became invalid; nil if no user is.
+  /// The user who is signed in, or was until the tokens became invalid; nil if there is none.
   ///
   /// - Parameters:
   ///   - hostName: the user's name on this host.
@@ -47,7 +47,7 @@ extension SessionMachine {
 }
 
 extension Held {
-  /// Who is signed in, or was until the tokens became invalid; nil if no user is.
+  /// The user who is signed in, or was until the tokens became invalid; nil if there is none.
   ///
   /// - Parameters:
   ///   - hostName: the user's name on this host.

@@ -11,7 +11,7 @@ public struct Waiter: Sendable, Equatable {
     /// arrives, and not kept for that request.
     case accountToken
 
-    /// Whether a provider gives what is wanted.
+    /// Whether a provider gives the wanted token.
     var isOfProvider: Bool {
       switch self {
       case .credentials, .token: false
@@ -64,7 +64,7 @@ extension Waiter {
     let isAnew: Bool
     /// Whether the next one lasts as long as this one.
     let isRepeatable: Bool
-    /// What has this lifetime, for the text of a refusal.
+    /// The noun for the text of a refusal: the credentials or a kind of token.
     let shown: String
 
     var expires: Instant? { lifetime.map { received + $0 } }

@@ -39,8 +39,8 @@ public struct SessionSnapshot: Sendable, Equatable {
     return self != new
   }
 
-  /// Whether `other` need not be stored. A new time of the last request alone is not stored; only
-  /// the change whether the session is in use is.
+  /// Whether `other` need not be stored. A new time of the last request is not stored by itself,
+  /// but a change of ``Held/isInUse(lastAsked:)`` is.
   public func isDurablyEqual(to other: SessionSnapshot) -> Bool {
     guard held.isInUse(lastAsked: lastAsked) == other.held.isInUse(lastAsked: other.lastAsked)
     else { return false }

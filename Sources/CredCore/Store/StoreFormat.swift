@@ -101,7 +101,7 @@ public struct StoredRecord: Sendable, Equatable {
     return bytes
   }
 
-  /// What ``find(in:at:marker:isLast:)`` found.
+  /// The result of ``find(in:at:marker:isLast:)``.
   public enum Finding: Sendable, Equatable {
     case record(StoredRecord)
     /// Eight zero bytes.

@@ -1,8 +1,8 @@
 import CredCore
 
 /// The programs of connected processes. Their files may be large and on slow disks, so they are
-/// read in the background: the path first, and the content only of a file whose path the
-/// configuration names with a digest, once for each state of the file.
+/// looked at in the background. The path comes first. The content is read only if the configuration
+/// names the path with a digest, and once for each state of the file.
 ///
 /// Each user has a queue. Users take turns, and no user takes every thread: the programs of one
 /// user delay no other user.

@@ -155,7 +155,7 @@ final class Grants {
   private func recheckWatch(_ client: Client, _ now: Instant) {
     guard let watch = client.watch, watch.allowedUntil <= now else { return }
     guard case .profile(let name) = watch.scope else { return recheckWatchOfAll(client, now) }
-    // A watch makes no session: one that nobody uses stays forgotten.
+    // A watch makes no session, so an unused session stays forgotten.
     switch admittance.decide(name, for: Requester(client: client, purpose: nil), now) {
     case .admitted(_, let caller): renewWatch(of: client, in: name, by: caller, now)
     case .refused(let error) where error.endsAccess || watch.isUndecided:
@@ -170,7 +170,7 @@ final class Grants {
     of client: Client, in name: String, by caller: Caller, _ now: Instant
   ) {
     if let session = sessions[SessionKey(uid: caller.uid, profile: name)] {
-      // Drops what belonged to another person.
+      // Drops the session if it belonged to another person.
       _ = admittance.claim(session, for: SessionOwner(name: caller.userName), now)
     }
     guard client.watch != nil else { return }
@@ -182,7 +182,7 @@ final class Grants {
     switch admittance.caller(client, configuration.current.needs.own, now) {
     case .known(let caller):
       let before = client.watch?.visible ?? []
-      // Drops what belonged to another person.
+      // Drops sessions that belonged to another person.
       let own = admittance.claimSessions(of: caller, now)
       guard client.watch != nil else { return }
       if let error = refusal(ofWatchBy: caller, client) { return watches.end(client, error) }

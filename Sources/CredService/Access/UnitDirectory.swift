@@ -125,7 +125,7 @@ package final class UnitDirectory {
     timer?.arm(at: deadline)
   }
 
-  /// A walk that has begun goes on: what it finds is remembered.
+  /// A walk that has begun goes on, and its result is remembered.
   private func answerOverdue() {
     let now = clock.now
     var overdue: [Asked] = []

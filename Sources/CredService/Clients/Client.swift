@@ -18,7 +18,7 @@ package final class Client {
   /// Whether ``waiting`` is set. A separate flag, because servers read it with every line: reading
   /// ``waiting`` costs a check of exclusive access.
   private var isWaitingNow = false
-  /// Set where the client hears events.
+  /// Set if the client watches events.
   var watch: Watch?
 
   /// Whether no line of the client was parsed. A line that got a ``CachedAnswer`` equals a parsed

@@ -3,7 +3,7 @@ import CredCore
 /// A request that waits for its answer. A class, because few clients wait: a struct would take 640
 /// bytes in each client.
 final class WaitingRequest {
-  /// What it waits for.
+  /// The answer for which it waits.
   enum Subject {
     /// The caller is being looked up: the request then starts again.
     case caller

@@ -72,13 +72,13 @@ package struct ConversationCall: Sendable {
   package let id: CallID
   /// The profile when the sign-in began.
   package let profile: Profile
-  /// Who signs in.
+  /// The user who signs in.
   package let user: UnixUser
   /// The step to make.
   package let step: ConversationStep
 }
 
-/// What a step of a sign-in at a user pool does.
+/// A step of a sign-in at a user pool.
 package enum ConversationStep: Sendable {
   /// Asks the pool.
   case send(PoolRequest)
@@ -92,7 +92,7 @@ package struct ProviderCall: Sendable {
   package let id: CallID
   /// The profile when the sign-in began.
   package let profile: Profile
-  /// Who signs in.
+  /// The user who signs in.
   package let user: UnixUser
   /// The request to the provider.
   package let request: ProviderConversation.Request

@@ -1,7 +1,7 @@
 import CredCore
 import Logging
 
-/// The audit of sign-ins, sign-outs and accounts: who asked, by which means, as whom.
+/// The audit of sign-ins, sign-outs and accounts: the client, the means and the user name.
 extension Journal {
   // MARK: Who asks
 
@@ -141,7 +141,7 @@ extension AccountCall {
   var sessionKey: SessionKey { SessionKey(uid: user.uid, profile: profile.settings.name) }
 }
 
-/// Who asks for a sign-in, by which means, and as whom.
+/// The client that asks for a sign-in, the means and the user name.
 struct SignInAsker {
   var means = ""
   var metadata: Logger.Metadata = [:]

@@ -77,7 +77,7 @@ struct WakeQueue {
     settle(place)
   }
 
-  /// Moves an entry whose time changed to where it belongs.
+  /// Moves an entry to its new place after its time has changed.
   private mutating func settle(_ place: Int) {
     let entry = heap[place]
     var place = place

@@ -82,8 +82,8 @@ final class AccountActions {
     askForAccessToken(isNew: false, of: owner, session, turn)
   }
 
-  /// Counted by a clock that nobody can set: neither the user nor a wrong time of this host may
-  /// extend the time after the sign-in.
+  /// The time since the sign-in is counted by a clock that nobody can set, so that neither the user
+  /// nor a wrong clock of this host can extend it.
   private func refusal(
     of action: AccountAction, _ pool: ProviderSession, _ now: Instant
   ) -> ProtocolError? {

@@ -9,7 +9,7 @@ package struct BackendSignOut: Sendable {
   let identityID: IdentityID?
   let backendSession: BackendSession?
   private(set) var providerSession: ProviderSession?
-  /// Whether the user is signed out on all hosts, or this session alone ends.
+  /// Whether the user is signed out on all hosts; if not, only this session ends.
   let isGlobal: Bool
 
   /// Signs out tokens of a session that do not belong to its own sign-in, such as those of the

@@ -72,15 +72,15 @@ final class Devices {
 
   /// Drops all devices of a user.
   ///
-  /// - Parameter username: the user who was signed in. If nil, nobody was: then every device at the
-  ///   pool of the session's profile is forgotten.
+  /// - Parameter username: the user who was signed in. If nil, every device at the pool of the
+  ///   session's profile is forgotten.
   func forgetAll(of session: Session, username: String?) {
     if let username { return forget(of: session, username: username) }
     guard let issuer = session.profile.poolProfile?.plan.backend.issuer else { return }
     changeDevices(of: session.key.uid) { $0.forgetAll(of: issuer) }
   }
 
-  /// The user who is or was signed in to the session's user pool; nil if nobody was.
+  /// The user who is or was signed in to the session's user pool; nil if there was none.
   func poolUser(of session: Session) -> String? {
     session.machine.providerSessions.first { $0.issuer.traits.remembersDevices }?.username
   }

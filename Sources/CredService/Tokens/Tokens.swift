@@ -165,7 +165,7 @@ final class Tokens {
   /// Whether the Unix user still has other tokens of the same person at the same provider. When one
   /// token is revoked, a provider may end all of them (RFC 7009, 2.1; Auth0, where revocation
   /// deletes the grant). So the token is left to expire. Tokens of an unknown user may be that
-  /// person's. A user pool ends the tokens of one sign-in alone.
+  /// person's. A user pool ends only the tokens of one sign-in.
   private func goesOn(_ tokens: ProviderSession, of uid: UInt32) -> Bool {
     guard !tokens.issuer.traits.endsOneSignInAlone else { return false }
     return configuration.profileNames.contains { name in

@@ -1,6 +1,6 @@
 import CredCore
 
-/// The end of a session at its user pool: on this host alone, or everywhere.
+/// Ends a session at its user pool: only on this host, or everywhere.
 extension UserPoolExchanges {
   func signOut(_ signOut: BackendSignOut, _ done: @escaping (UpstreamFailure?) -> Void) {
     guard let session = signOut.providerSession, !session.refreshToken.isEmpty else {

@@ -166,7 +166,7 @@ extension IdentityPool {
 }
 
 extension IdentityPool {
-  /// Only for public logins, of which at least one must belong to the identity. If a guest signs in
+  /// Only for public logins. At least one of them must belong to the identity. If a guest signs in
   /// with a login that already belongs to an identity, the user goes on with that identity
   /// ("Switching identities", Cognito developer guide).
   ///

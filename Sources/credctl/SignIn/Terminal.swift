@@ -84,9 +84,9 @@ struct Terminal: ~Copyable {
 
   private static let controlC: UInt8 = 0x03
 
-  /// Runs `body` while the user acts elsewhere. Typed text is not shown, and comes byte by byte: a
-  /// pasted address may be longer than the 4,096 bytes of a line that a terminal keeps, and Ctrl-C
-  /// is a byte.
+  /// Runs `body` while the user acts elsewhere. Typed text is not shown and comes byte by byte, and
+  /// Ctrl-C is a byte. A terminal keeps only 4,096 bytes of a line, and a pasted address may be
+  /// longer.
   func whileNothingIsShown<Result>(
     _ body: (CInt) throws(Failure) -> Result
   ) throws(Failure) -> Result {

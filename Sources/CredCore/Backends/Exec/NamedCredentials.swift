@@ -32,8 +32,8 @@ public enum NamedCredentials: Equatable, Sendable {
     }
   }
 
-  /// The paths that a text may mean: it may be a path, contain a path among other words (`sh -c
-  /// "cat PATH | …"`), or be a list of paths (`PATH:PATH`).
+  /// The paths that a text may mean. The text may be a path, contain a path among other words (`sh
+  /// -c "cat PATH | …"`), or be a list of paths (`PATH:PATH`).
   ///
   /// - Returns: nil if the text means the folder itself; empty if it names another folder.
   private static func paths(after mention: ArraySlice<UInt8>) -> [String]? {

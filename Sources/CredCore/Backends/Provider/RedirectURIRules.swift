@@ -1,4 +1,4 @@
-/// Each provider has redirect URIs of its own.
+/// Providers of different parties must not share a redirect URI.
 ///
 /// If two providers shared a redirect URI, a browser's response would not show which of them gave
 /// the code. Only some providers name their issuer in it (RFC 9700, 4.4). A provider could send the

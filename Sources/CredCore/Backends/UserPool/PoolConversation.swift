@@ -41,7 +41,7 @@ public struct PoolConversation: Sendable {
     public var password: Secret?
     /// For the pool's triggers, with each request.
     public var metadata = ClientMetadata()
-    /// For the pool's triggers, with the first request alone.
+    /// For the pool's triggers, only with the first request.
     public var validationData = ClientMetadata()
     /// Devices that the pool remembers for users of this uid, by their immutable names.
     public var devices: [(username: String, device: DeviceSecret)] = []
