@@ -30,7 +30,7 @@
   X(d2i_ECDSA_SIG) X(ECDSA_SIG_get0) X(ECDSA_SIG_free) X(ERR_clear_error)                         \
   X(PEM_read_bio_X509) X(X509_check_private_key) X(X509_free)
 
-// The version of the headers, which the distribution's libcurl is linked with too.
+// The version of the headers. The distribution's libcurl is linked with the same version.
 #define NAME_OF(major) "libcrypto.so." #major
 #define NAME(major) NAME_OF(major)
 #define SONAME NAME(OPENSSL_VERSION_MAJOR)
@@ -114,19 +114,19 @@ int credd_sha256_file(int descriptor, int64_t size, uint8_t digest[CREDD_SHA256_
 
 // The numbers of one computation.
 struct srp {
-  BN_CTX *between;  // what OpenSSL computes in between: BN_CTX_free() overwrites it
+  BN_CTX *between;  // OpenSSL's intermediate results; BN_CTX_free() overwrites them
   BIGNUM *prime, *generator, *k, *a, *u, *x, *B;
   BIGNUM *power, *product, *base, *exponent, *secret;
 };
 
-// Memory that OpenSSL wipes, apart from the heap where a secure heap was set up.
+// A number in memory that OpenSSL wipes. If a secure heap was set up, the memory is there.
 static BIGNUM *srp_number(const uint8_t *bytes, size_t length) {
   BIGNUM *number = length <= INT_MAX ? crypto.BN_secure_new() : NULL;
   if (number && !crypto.BN_bin2bn(length ? bytes : (const uint8_t *)"", (int)length, number)) {
     crypto.BN_clear_free(number);
     return NULL;
   }
-  // Without this flag some functions take shortcuts, whose time depends on the number.
+  // Without this flag, some functions take shortcuts whose time depends on the number.
   if (number) crypto.BN_set_flags(number, BN_FLG_CONSTTIME);
   return number;
 }
@@ -197,7 +197,7 @@ int credd_srp_secret(const uint8_t prime[CREDD_SRP_SIZE], uint8_t generator,
   return made ? is_zero : -1;
 }
 
-// Without it OpenSSL asks the terminal for the password of a key that has one.
+// Without this callback, OpenSSL would ask the terminal for the password of an encrypted key.
 static int no_password(char *buffer, int size, int is_written, void *context) {
   (void)buffer, (void)size, (void)is_written, (void)context;
   return 0;
@@ -207,7 +207,7 @@ static EVP_PKEY *read_key(const char *pem, size_t length) {
   BIO *text = length <= INT_MAX ? crypto.BIO_new_mem_buf(pem, (int)length) : NULL;
   EVP_PKEY *key = text ? crypto.PEM_read_bio_PrivateKey(text, NULL, no_password, NULL) : NULL;
   crypto.BIO_free(text);
-  // What was wrong with a file must not be told by the next call of the library's.
+  // Otherwise the library's next call would report the error of this file.
   crypto.ERR_clear_error();
   return key;
 }
@@ -245,7 +245,8 @@ int credd_key_algorithm(const char *pem, size_t length) {
   return algorithm;
 }
 
-// JWS has the two numbers of an ECDSA signature one after the other (RFC 7518, 3.4), OpenSSL in DER.
+// In JWS, the two numbers of an ECDSA signature follow each other (RFC 7518, 3.4); OpenSSL gives
+// them in DER.
 static bool join_numbers(uint8_t *signature, size_t *length) {
   const uint8_t *der = signature;
   ECDSA_SIG *numbers = crypto.d2i_ECDSA_SIG(NULL, &der, (long)*length);

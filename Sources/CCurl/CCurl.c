@@ -1,6 +1,6 @@
-// libcurl calls curl_multi_socket_all() deprecated, since it takes long where there are many transfers.
-// Nothing else lets a transfer go on that waits for neither a time nor a socket:
-// credd_curl_multi_act_on_all().
+// libcurl calls curl_multi_socket_all() deprecated, because it takes long if there are many
+// transfers. But only this function lets a transfer go on that waits for neither a time nor a
+// socket: see credd_curl_multi_act_on_all().
 #define CURL_DISABLE_DEPRECATION
 #include "CCurl.h"
 

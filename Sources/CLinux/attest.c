@@ -107,7 +107,7 @@ static int ask(int netlink, uint32_t sequence, const struct end *other, const st
   message.question.sdiag_family = (uint8_t)other->family;
   message.question.sdiag_protocol = IPPROTO_TCP;
   message.question.idiag_states = ~0u;
-  // The socket that is looked for has the other end's address as its own.
+  // The wanted socket has the other end's address as its own address.
   message.question.id.idiag_sport = other->port;
   message.question.id.idiag_dport = own->port;
   memcpy(message.question.id.idiag_src, other->address, sizeof other->address);
@@ -162,8 +162,8 @@ int credd_ask_other_end(int netlink, uint32_t sequence, int connection,
   if (result < 0) return result;
   result = ask(netlink, sequence, &other, &own);
   if (result < 0) return result;
-  // The kernel has answered before sendto() returned. What another process sent here, or an answer
-  // to an earlier question, is dropped.
+  // The kernel has answered before sendto() returned. Messages of other processes, and answers to
+  // earlier questions, are dropped.
   for (int tries = 0; tries < 64; tries++) {
     union {
       struct nlmsghdr header;
@@ -257,7 +257,7 @@ int credd_listen_loopback(struct credd_tcp_name *name, int backlog) {
   socklen_t length = socket_address(name, &address);
   int listener = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (listener < 0) return -errno;
-  // Connections of a former process that have ended need not be over.
+  // Allows listening while ended connections of a former process are still in the kernel.
   int on = 1;
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   int result = 0;
@@ -271,8 +271,8 @@ int credd_listen_loopback(struct credd_tcp_name *name, int backlog) {
   return listener;
 }
 
-// The sandbox of credd.service hides the setting, so its user tries: the kernel checks the right before
-// it looks whether the address is free. Nothing listens there afterwards.
+// The sandbox of credd.service hides the setting, so this function tries to bind. The kernel checks
+// the right before it checks whether the address is free. Nothing listens there afterwards.
 static int may_bind(uint16_t port) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
   address.sin_addr.s_addr = htonl(0x7FFFFFFE);
@@ -286,7 +286,7 @@ static int may_bind(uint16_t port) {
 }
 
 int credd_port_is_open(uint16_t port) {
-  // Root may listen anywhere.
+  // Root may listen on any port, so root's try would say nothing.
   if (geteuid() != 0) return may_bind(port);
   FILE *setting = fopen("/proc/sys/net/ipv4/ip_unprivileged_port_start", "re");
   if (!setting) return -errno;
@@ -360,11 +360,12 @@ int credd_is_cgroup2(const char *path) {
   return status.f_type == CGROUP2_SUPER_MAGIC;
 }
 
-// Deeper and wider than any host's: no group is entered below this depth, and a walk that does not end
-// is given up.
+// Deeper and wider than on any host. No group below this depth is entered, and a walk that is too
+// long is given up.
 enum { DEEPEST_GROUP = 32, MOST_GROUPS = 100000 };
-// Whoever a group is delegated to may make any number of groups in it. Of each such group a walk sees
-// so many, and it sees those of the host first: a user's groups hide nobody else's.
+// A user to whom a group is delegated may make any number of groups in it. A walk looks at only so
+// many of each such group, and at the groups of the host first. So a user's groups cannot hide
+// those of others.
 enum { MOST_DELEGATED_GROUPS = 4096 };
 
 struct walk {
@@ -372,7 +373,7 @@ struct walk {
   char *path;
   size_t capacity, length;
   bool enters_delegated;
-  // How many more directories may be seen: of the host, and of the delegated group that is walked.
+  // How many more directories may be looked at: of the host, and of the present delegated group.
   int left, left_of_delegated;
 };
 
@@ -381,7 +382,7 @@ static int walk_into(int folder, int depth, bool is_delegated, struct walk *walk
 static int walk_below(DIR *entries, const char *name, int depth, bool is_delegated,
                       struct walk *walk) {
   int inner = openat(dirfd(entries), name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-  // It may have ended meanwhile.
+  // The group may have ended meanwhile.
   if (inner < 0) return 0;
   struct stat status;
   if (!is_delegated && (fstat(inner, &status) < 0 || status.st_uid != 0)) {
@@ -395,7 +396,7 @@ static int walk_below(DIR *entries, const char *name, int depth, bool is_delegat
   return walk_into(inner, depth + 1, is_delegated, walk);
 }
 
-// Looks at directories alone. Their inode numbers are in the entries.
+// Looks only at directories, whose inode numbers are in the entries.
 static int walk_into(int folder, int depth, bool is_delegated, struct walk *walk) {
   DIR *entries = fdopendir(folder);
   if (!entries) {

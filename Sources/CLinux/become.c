@@ -7,8 +7,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-// Both settings survive an exec, so the next program would inherit ours. The kernel itself resets
-// PR_SET_DUMPABLE.
+// Both settings survive an exec, so the next program would inherit our values. The kernel itself
+// resets PR_SET_DUMPABLE.
 static struct rlimit inherited_core_limit;
 static struct sigaction inherited_pipe_action;
 

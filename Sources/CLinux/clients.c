@@ -1,8 +1,8 @@
-// A client may send descriptors (SCM_RIGHTS), which credd does not use. To drop one can take long:
-// the process that drops the last reference to a TCP socket with SO_LINGER waits as long as the
-// socket's owner has set, up to hours. No option of the Unix socket prevents that, and neither
-// close() nor read() can be told not to wait. So the kernel refuses descriptors, if it can; if it
-// cannot, the loop's thread never drops one.
+// A client may send descriptors (SCM_RIGHTS), which credd does not use. Dropping a descriptor can
+// take long: a process that drops the last reference to a TCP socket with SO_LINGER waits as long
+// as the socket's owner has set, up to hours. No option of the Unix socket prevents that, and
+// close() and read() cannot be told not to wait. So credd makes the kernel refuse descriptors. If
+// the kernel cannot do that, the loop's thread never drops a descriptor.
 #define _GNU_SOURCE
 #include "CLinux.h"
 
@@ -63,9 +63,9 @@ ssize_t credd_receive(int client, void *buffer, size_t length) {
   struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
   ssize_t count;
   // credd must not receive descriptors: close() asks a descriptor's file system to flush and waits
-  // for the answer, also if it is not the last reference, and the file system may be a user's
+  // for the answer, even if it is not the last reference. The file system may belong to a user
   // (FUSE). MSG_PEEK takes neither a descriptor nor a last reference. It stops at the first piece
-  // of data with descriptors; there is no room for them here, so the kernel sets MSG_CTRUNC.
+  // of data with descriptors. There is no room for them here, so the kernel sets MSG_CTRUNC.
   do count = recvmsg(client, &message, MSG_PEEK | MSG_DONTWAIT);
   while (count < 0 && errno == EINTR);
   if (count < 0) return -errno;
@@ -92,8 +92,8 @@ static void wait_for(sem_t *semaphore) {
   }
 }
 
-// This thread has its own table of descriptors, so that its end drops the last reference: the end
-// of a task does not wait for SO_LINGER.
+// This thread has its own table of descriptors, so that the end of the thread drops the last
+// reference. The end of a task does not wait for SO_LINGER.
 static void *hold_until_closed(void *argument) {
   struct deferred_close *closing = argument;
   closing->copied = unshare(CLONE_FILES) == 0;
@@ -103,7 +103,7 @@ static void *hold_until_closed(void *argument) {
   return NULL;
 }
 
-// Closes a descriptor without waiting for descriptors that are dropped with it.
+// Closes a descriptor without waiting for the descriptors that are dropped with it.
 static void close_elsewhere(int descriptor) {
   struct deferred_close *closing = calloc(1, sizeof *closing);
   if (!closing) {
@@ -128,7 +128,7 @@ void credd_close_client(int client, bool may_carry_descriptors) {
   if (may_carry_descriptors) {
     char rest[4096];
     ssize_t count;
-    // No more data can arrive; the loop checks the data that is there.
+    // After this no more data can arrive. The loop checks the data that has arrived.
     shutdown(client, SHUT_RDWR);
     do count = credd_receive(client, rest, sizeof rest);
     while (count > 0);

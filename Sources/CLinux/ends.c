@@ -1,5 +1,5 @@
-// Signals that end credctl while it waits for its user. They are noted, so that credctl can leave the
-// terminal and the daemon in order before it ends by them.
+// Signals that end credctl while it waits for its user. They are only noted, so that credctl can
+// restore the terminal and cancel the sign-in before it ends by the signal.
 #define _GNU_SOURCE
 #include "CLinux.h"
 
@@ -18,9 +18,9 @@ bool credd_note_ends(void) {
   is_noting = true;
   for (unsigned index = 0; index < NUMBERS; index++) {
     struct sigaction present;
-    // What the caller ignores, as under nohup, ends nothing.
+    // A signal that the caller ignores, as under nohup, stays ignored.
     if (sigaction(numbers[index], NULL, &present) < 0 || present.sa_handler != SIG_DFL) continue;
-    // Without SA_RESTART: a wait is interrupted.
+    // Without SA_RESTART, so that the signal interrupts a wait.
     struct sigaction action = {.sa_handler = note};
     sigemptyset(&action.sa_mask);
     sigaction(numbers[index], &action, NULL);

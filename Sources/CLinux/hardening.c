@@ -31,7 +31,7 @@ int credd_harden(void) {
   return 0;
 }
 
-// CAP_IPC_LOCK removes the limit; root in a container may not raise it.
+// CAP_IPC_LOCK removes the limit. Root in a container may be unable to raise it.
 static int may_lock_any_memory(void) {
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
   struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
@@ -44,7 +44,7 @@ int credd_lock_memory(void) {
   // for an arena. At the limit the next allocation would fail, and the daemon would end.
   const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
   if (setrlimit(RLIMIT_MEMLOCK, &none) < 0 && !may_lock_any_memory()) return -EPERM;
-  // Threads that look names up need no arena of their own.
+  // Threads that look up names need no separate arena.
   mallopt(M_ARENA_MAX, 1);
   // MCL_ONFAULT: pages that are never used take no memory.
   return mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) < 0 ? -errno : 0;

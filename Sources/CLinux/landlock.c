@@ -14,8 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// From linux/landlock.h, which hosts with older kernel headers lack, in part or altogether. The
-// numbers of the calls are the same on all architectures but Alpha.
+// From linux/landlock.h, which is missing or incomplete on hosts with older kernel headers. The
+// numbers of the calls are the same on all architectures except Alpha.
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
 #define SYS_landlock_add_rule 445
@@ -65,7 +65,7 @@ static int allow(int rules, uint64_t rights, int descriptor) {
   rule.allowed_access = rights & OF_FILES;
   if (errno == EINVAL && syscall(SYS_landlock_add_rule, rules, PATH_BENEATH, &rule, 0) == 0)
     return 0;
-  // EBADFD: of a file system that Landlock does not restrict.
+  // EBADFD: the file is in a file system that Landlock does not restrict.
   return errno == EBADFD ? 0 : -errno;
 }
 
@@ -73,8 +73,9 @@ static int allow(int rules, uint64_t rights, int descriptor) {
 static int allow_entry(int rules, uint64_t rights, int folder, const char *name, int flags) {
   int entry = openat(folder, name, O_PATH | O_CLOEXEC | flags);
   if (entry < 0) {
-    // It is gone, or the process could not open it either. Anything else, as a lack of descriptors or
-    // memory, says nothing about the entry: without it the rules would keep the process from /usr.
+    // The entry is gone, or the process could not open it either. Another error, such as a lack of
+    // descriptors or memory, does not mean that the entry is out of reach: the rules could then
+    // keep the process from /usr.
     bool is_out_of_reach =
         errno == ENOENT || errno == EACCES || errno == ELOOP || errno == ENOTDIR;
     return is_out_of_reach ? 0 : -errno;

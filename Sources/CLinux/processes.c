@@ -56,7 +56,7 @@ int credd_end_with(pid_t parent) {
 void credd_leave_group(void) {
   const int of_groups[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU};
   for (size_t i = 0; i < sizeof of_groups / sizeof *of_groups; i++) signal(of_groups[i], SIG_IGN);
-  // A container may have no /dev; then it keeps them.
+  // A container may have no /dev; then the process keeps its standard streams.
   int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (nothing >= 0) {
     dup2(nothing, STDIN_FILENO);
@@ -150,7 +150,7 @@ int credd_process_executable(pid_t pid, bool content, char *path, size_t capacit
   int result = length < 0 || fstat(descriptor, &running) < 0 ? -errno : 0;
   if (result == 0) {
     path[length] = 0;
-    // A path that is too long is cut; then it leads to no file, or to another one.
+    // A path that is too long is cut. Then it leads to no file, or to another file.
     if (stat(path, &there) < 0 || there.st_dev != running.st_dev ||
         there.st_ino != running.st_ino || !S_ISREG(running.st_mode))
       result = -ESTALE;

@@ -1,4 +1,4 @@
-// Programs that credctl starts for its user and leaves alone.
+// Programs that credctl starts for its user and does not watch.
 #define _GNU_SOURCE
 #include "CLinux.h"
 
@@ -16,11 +16,11 @@ static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attri
   int failure = 0;
   for (int stream = 0; stream <= 2 && !failure; stream++)
     failure = posix_spawn_file_actions_addopen(actions, stream, "/dev/null", O_RDWR, 0);
-  // What the caller inherited is not the browser's, which outlives it.
+  // The browser gets no descriptor that the caller inherited, because it outlives the caller.
   if (!failure) failure = posix_spawn_file_actions_addclosefrom_np(actions, 3);
   if (!failure) failure = posix_spawnattr_setsigmask(attributes, &none);
   if (!failure) failure = posix_spawnattr_setsigdefault(attributes, &all);
-  // Without the terminal: Ctrl-C there does not end the browser.
+  // The browser is detached from the terminal, so that Ctrl-C there does not end it.
   if (!failure)
     failure = posix_spawnattr_setflags(
         attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);

@@ -15,7 +15,7 @@ static void close_pair(int pair[2]) {
     if (pair[i] >= 0) close(pair[i]);
 }
 
-// The limit on open descriptors of a command, which may raise it itself. systemd uses the same
+// The limit on open descriptors of a command; the command may raise it. systemd uses the same
 // number, because programs with select(2) fail with more.
 #define COMMAND_DESCRIPTORS 1024
 
@@ -26,12 +26,12 @@ static int limit_descriptors(void) {
   return setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// Where the child keeps the descriptor that reports a failure.
+// The number of the child's descriptor that reports a failure.
 #define REPORT 3
 
-// Closes every descriptor but the standard ones, and the report's until the command runs. They must
-// not stay open as long as a dead file server keeps the command's file: a client would not see the
-// daemon close its connection.
+// Closes every descriptor except the standard ones. The report's descriptor closes when the command
+// runs. If the command's file is on a dead file server, the others must not stay open meanwhile: a
+// client would not see that the daemon closes its connection.
 static int close_the_rest(int report) {
   if (report == REPORT) {
     if (fcntl(REPORT, F_SETFD, FD_CLOEXEC) < 0) return -1;
@@ -45,7 +45,7 @@ static int close_the_rest(int report) {
   return 0;
 }
 
-// Gives up ambient capabilities, and with no_new_privs what set-user-ID programs would give.
+// Gives up ambient capabilities and, with no_new_privs, the rights of set-user-ID programs.
 static int give_up_privileges(int rules) {
   // EINVAL: a kernel before 4.3 has no ambient capabilities.
   if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL) return -1;
@@ -57,14 +57,15 @@ static int give_up_privileges(int rules) {
 
 static int reset_signals(void) {
   struct sigaction usual = {.sa_handler = SIG_DFL};
-  // Fails for the few that cannot be changed.
+  // This fails for the few signals that cannot be changed.
   for (int number = 1; number < NSIG; number++) sigaction(number, &usual, NULL);
   sigset_t none;
   sigemptyset(&none);
   return sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-// In the child: becomes the command. Returns only on failure, with errno; *report is where to tell it.
+// In the child: becomes the command. Returns only on failure, with errno; *report is the descriptor
+// to report it to.
 static void become(const char *const *arguments, const char *const *environment,
                    const int streams[3], int rules, int *report) {
   if (setpgid(0, 0) < 0) return;
@@ -77,14 +78,15 @@ static void become(const char *const *arguments, const char *const *environment,
   execve(arguments[0], (char *const *)arguments, (char *const *)environment);
 }
 
-// Starts the command, and waits until it runs: as long as a dead file server keeps its file. 0 or an
-// error number. posix_spawn() could set no limit for the child alone.
+// Starts the command and waits until it runs. If its file is on a dead file server, that may take
+// any time. 0 or an error number. posix_spawn() could not set a limit only for the child.
 static int start(pid_t *pid, const char *const *arguments, const char *const *environment,
                  const int streams[3], int rules) {
-  // Tells why the command does not run; closed as soon as it does.
+  // A pipe that reports why the command does not run; it is closed as soon as the command runs.
   int report[2];
   if (pipe2(report, O_CLOEXEC) < 0) return errno;
-  // No handler of the daemon's may run in the child, which shares its memory until it runs.
+  // No signal handler of the daemon may run in the child, which shares the daemon's memory until it
+  // runs the command.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -1,5 +1,5 @@
-// What credctl has to know of the process that it connects to. credctl is linked statically, where
-// getpwnam(3) and its plug-ins cannot be.
+// Facts that credctl needs about the process to which it connects. credctl is linked statically, so
+// it cannot use getpwnam(3) and its plug-ins.
 #define _GNU_SOURCE
 #include "CLinux.h"
 
@@ -14,7 +14,7 @@ int credd_local_user(const char *path, const char *name, uid_t *uid) {
   struct passwd entry, *found;
   char buffer[4096];
   int result = 0;
-  // ERANGE: a line that is longer than the buffer; it is not of a system user.
+  // ERANGE: a line is longer than the buffer; it does not belong to a system user.
   for (int failure; (failure = fgetpwent_r(file, &entry, buffer, sizeof buffer, &found)) == 0 ||
                     failure == ERANGE;) {
     if (failure == ERANGE || strcmp(entry.pw_name, name) != 0) continue;

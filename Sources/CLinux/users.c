@@ -36,13 +36,13 @@ int credd_look_up_user(uid_t uid, const char *name, bool with_groups, struct cre
     if (failure == 0 && found) {
       size_t length = strlen(entry.pw_name);
       result = length < sizeof user->name ? 1 : -ENAMETOOLONG;
-      // The database may accept another spelling of a name; its own spelling is the name.
+      // The database may accept another spelling of a name; the database's own spelling counts.
       if (result == 1) memcpy(user->name, entry.pw_name, length + 1);
       user->uid = entry.pw_uid;
       user->gid = entry.pw_gid;
       if (result == 1 && with_groups) result = look_up_groups(user, entry.pw_gid);
     } else {
-      // By POSIX, 0 or one of these numbers may mean "no such user".
+      // According to POSIX, 0 or one of these numbers may mean "no such user".
       result = failure == 0 || failure == ENOENT || failure == ESRCH ? 0 : -failure;
     }
     free(buffer);
@@ -66,8 +66,8 @@ int credd_group_id(const char *name, gid_t *gid) {
       *gid = entry.gr_gid;
       return 1;
     }
-    // glibc says "no such group" by 0. Another number is a module's error: ENOENT is what remains
-    // of a missing socket while its daemon restarts.
+    // glibc reports "no such group" by 0. Any other number is an error of a module: for example
+    // ENOENT, if its daemon restarts and the daemon's socket is missing.
     return -failure;
   }
   return -ENOMEM;

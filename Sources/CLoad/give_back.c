@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// With text relocations, the dynamic linker has written into pages that are read-only now: they
-// differ from the file.
+// If there are text relocations, the dynamic linker has written into pages that are read-only now,
+// so they differ from the file.
 static bool has_relocated_code(const struct dl_phdr_info *object) {
   for (size_t i = 0; i < object->dlpi_phnum; i++) {
     if (object->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
@@ -24,12 +24,13 @@ static bool has_relocated_code(const struct dl_phdr_info *object) {
 
 enum { SEGMENTS_MAX = 16 };  // Linkers make four or five segments, and some notes.
 
-// By the file's headers, segments with relocated data are writable, so the pages of all other
-// segments are the same as in the file. Before Linux 5.18 the kernel does not give them back.
+// According to the file's headers, segments with relocated data are writable, so the pages of all
+// other segments equal those of the file. Before Linux 5.18 the kernel does not give them back.
 static int give_back(struct dl_phdr_info *object, size_t size, void *context) {
   (void)size, (void)context;
   if (object->dlpi_phnum > SEGMENTS_MAX || has_relocated_code(object)) return 0;
-  // Copy the headers: they are on a page that is given back, and reading them would load it again.
+  // Copy the headers, because they are on a page that is given back, and reading them would load
+  // that page again.
   ElfW(Phdr) segments[SEGMENTS_MAX];
   memcpy(segments, object->dlpi_phdr, object->dlpi_phnum * sizeof *segments);
   const uintptr_t page_size = (uintptr_t)sysconf(_SC_PAGESIZE);

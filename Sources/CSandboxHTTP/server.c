@@ -54,7 +54,7 @@ static enum MHD_Result accept_policy(void *context, const struct sockaddr *addre
   return listener->owner.has_room(listener->owner.context) ? MHD_YES : MHD_NO;
 }
 
-// Refuses a client without a valid certificate: libmicrohttpd asks for one, and accepts any or
+// Refuses a client without a valid certificate. libmicrohttpd only asks for one, and accepts any or
 // none.
 static int check_client(gnutls_session_t session) {
   gnutls_typed_vdata_st purpose = {GNUTLS_DT_KEY_PURPOSE_OID,
@@ -320,7 +320,7 @@ struct csandbox_listener *csandbox_start(int socket, const struct csandbox_owner
       MHD_OPTION_NOTIFY_CONNECTION, connection_changed, listener,
       MHD_OPTION_URI_LOG_CALLBACK, request_began, listener,
       MHD_OPTION_NOTIFY_COMPLETED, request_ended, listener,
-      // The services decide what to do about a request without Host.
+      // The services decide how to answer a request without Host.
       MHD_OPTION_STRICT_FOR_CLIENT, -1,
       MHD_OPTION_ARRAY, options, MHD_OPTION_END);
   listener->reason = NULL;

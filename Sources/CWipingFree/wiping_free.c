@@ -1,8 +1,8 @@
 // Replaces free() and realloc() of the whole program by functions that overwrite the memory that
 // they give back.
 //
-// Why: a secret passes through Swift arrays and strings, and through buffers of libcurl and
-// OpenSSL; all of them free memory without wiping it. mallopt(M_PERTURB) is meant for this, but
+// The reason: a secret passes through Swift arrays and strings, and through buffers of libcurl and
+// OpenSSL, which all free memory without wiping it. mallopt(M_PERTURB) is meant for this, but
 // glibc does not apply it to chunks of the per-thread cache, which are all chunks up to 1032 bytes.
 // Here every freed byte is zero before the allocator sees it. glibc documents the replacement of
 // these functions ("Replacing malloc"); its own functions have the names __libc_*. Sanitizers and

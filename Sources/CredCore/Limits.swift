@@ -1,9 +1,9 @@
-/// The limits that a client, a user, an upstream or an operator can meet, each with its reason.
-/// The sum that one user can occupy is the product of the limits for one user.
+/// The limits that a client, a user, an upstream or an operator can reach, each with its reason.
+/// The limits of one user multiply: together they bound the memory that one user can occupy.
 ///
 /// Numbers that only tune an algorithm are private, at the top of the file that uses them.
 public enum Limits {
-  /// A request line and what it may ask for.
+  /// A request line and its content.
   public enum Line {
     /// Bytes of a request line without its newline: a `login` with 10 logins of 50,000 characters,
     /// the most that Cognito takes.
@@ -18,114 +18,114 @@ public enum Limits {
     /// Nesting and values of a line: a `login` with ten logins has 15 values in 2 levels, and a
     /// sign-up may have some 60 attributes of a user.
     public static let json = JSONLimits(depth: 4, values: 128)
-    /// Sessions of one reply to `status`, if the request sets a `limit`: less than a millisecond's work
-    /// for each few hundred, and less than 1 MiB.
+    /// Sessions of one reply to `status`, if the request sets a `limit`. Some hundred sessions take
+    /// less than a millisecond, and the reply has less than 1 MiB.
     public static let longestStatusPage = 1000
-    /// The same without a `limit`. A client that knows no pages reads 10,000 JSON values, and a session
-    /// has some twenty.
+    /// Sessions of one reply to `status` without a `limit`. A client that does not know pages reads
+    /// at most 10,000 JSON values, and a session has some twenty.
     public static let standardStatusPage = 400
-    /// Bytes of the sessions of one reply to `status`: a client's backlog takes 1 MiB. A page with long
-    /// error messages ends early.
+    /// Bytes of the sessions of one reply to `status`, because a client's backlog has at most 1
+    /// MiB. A page with long error messages ends early.
     public static let statusPageBytes = 768 << 10
-    /// How long a `get` waits for a refresh or a sign-in if it has no `wait`. A program that hangs
+    /// How long a `get` waits for a refresh or a sign-in if it has no `wait`. A program that waits
     /// longer looks broken, and older Rust SDKs kill a credential_process after 5 s.
     public static let defaultWait = Duration.seconds(5)
-    /// The longest `wait`, in seconds: a person can sign in within it, and no client waits for
+    /// The longest `wait`, in seconds: enough for a person to sign in, and no client waits for
     /// ever.
     public static let longestWaitSeconds = 300.0
     /// The longest `min_ttl`, in seconds: AWS grants no role session longer than 12 hours.
     public static let longestLifetimeSeconds = 43_200.0
   }
 
-  /// The connections of all clients, and what the connections of one user occupy.
+  /// The connections of all clients, and the memory of one user's connections.
   public enum Client {
     /// Open connections, unless `max_connections` says otherwise. Each takes a descriptor and some
     /// 100 bytes; the unit's `LimitNOFILE=` must be higher.
     public static let connections = 4096
-    /// Open connections of one user, unless `max_connections_per_user` says otherwise: one user
-    /// must not take them all.
+    /// Open connections of one user, unless `max_connections_per_user` says otherwise. One user
+    /// must not take all connections.
     public static let connectionsPerUser = 64
-    /// Connections of root and of credd's own user beyond `max_connections`: an
-    /// administrator can look while all others are taken.
+    /// Connections of root and of credd's own user beyond `max_connections`, so that an
+    /// administrator can connect while all others are taken.
     public static let reservedConnections = 8
-    /// The part of `max_connections` and of `max_sessions` that uids without a name and an owner have
+    /// The part of `max_connections` and of `max_sessions` for all uids without a name and an owner
     /// together: a half.
     public static let ownerlessPart = 2
-    /// The same of connections whose users are being looked up, beside the former: a quarter.
+    /// The part of `max_connections` for connections whose users are being looked up: a quarter, in
+    /// addition to the half.
     public static let unknownPart = 4
-    /// Unread reply bytes of one connection, some 900 credentials. The daemon closes a connection
-    /// that has more.
+    /// Unread reply bytes of one connection, some 900 credentials. If a connection has more, the
+    /// daemon closes it.
     public static let backlogBytes = 1 << 20
-    /// Unread reply bytes of one user's connections, the largest backlog not counted. Four times
-    /// the limit of one connection.
+    /// Unread reply bytes of one user's connections, without the largest backlog: four times the
+    /// limit of one connection.
     public static let backlogBytesPerUser = 4 * backlogBytes
-    /// Bytes of unfinished lines on one user's connections: four of the longest. 64 connections
-    /// could begin 32 MiB of them.
+    /// Bytes of unfinished lines on one user's connections: four of the longest. Without this
+    /// limit, 64 connections could hold 32 MiB.
     public static let unfinishedBytesPerUser = 4 * Line.bytes
     /// Sessions of one user in which requests wait for an upstream at the same time. A program that
     /// asks for every account of its user when it starts needs some ten. Each waiting session takes
     /// a place in the queues that all profiles share.
     public static let waitingSessions = 32
-    /// Processes of one user whose program waits to be looked at (`allow_executables`). A look takes
-    /// far less than a millisecond; more than these at once is no honest use.
+    /// Processes of one user whose programs wait to be checked (`allow_executables`). A check takes
+    /// far less than a millisecond, so honest use never needs more at once.
     public static let queuedPrograms = 32
-    /// Events that wait while the access of one watching client is decided again, which takes
-    /// seconds at most.
+    /// Events that wait while access of a watching client is decided again, which takes seconds at
+    /// most.
     public static let heldEvents = 64
   }
 
   /// Connections to the endpoint, from which HTTP clients get credentials.
   public enum Endpoint {
-    /// Bytes of a request's head. A token of another system has 2 KB at most, and an SDK's other
-    /// headers one.
+    /// Bytes of a request's head. A token of another system has at most 2 KB, and the other headers
+    /// of an SDK have 1 KB.
     public static let headBytes = 8 << 10
     /// Header fields of a request; SDKs send some ten.
     public static let fields = 64
-    /// From the accept, or the last answer's end, to the end of a head that has begun. The SDKs give
-    /// up after a few seconds.
+    /// The time from the accept, or the end of the last answer, to the end of a head that has
+    /// begun. The SDKs give up after a few seconds.
     public static let headTime = Duration.seconds(10)
-    /// How long a connection stays open between two requests. SDKs keep one for their next tries; a
-    /// kept one must not hold off `exit_on_idle`.
+    /// How long a connection stays open between two requests. SDKs keep a connection for their next
+    /// tries, but a kept connection must not delay `exit_on_idle`.
     public static let idleTime = Duration.seconds(15)
-    /// How long a client may take no byte of its answer.
+    /// How long a client may go without reading a byte of its answer.
     public static let writeTime = Duration.seconds(10)
     /// Open connections, of all users and of one.
     public static let connections = 4096
     public static let connectionsPerUser = 64
-    /// How long a request waits for credentials. Some SDKs give up after a second; the next try finds
-    /// what arrives meanwhile.
+    /// How long a request waits for credentials. Some SDKs give up after a second; the next try
+    /// gets the credentials that arrive meanwhile.
     public static let wait = Duration.milliseconds(900)
     /// Bytes of a token.
     public static let tokenBytes = 512
-    /// How long the walk through the control groups may take that finds a caller's unit.
+    /// The time for the walk through the control groups that finds a caller's unit.
     public static let unitTime = Duration.milliseconds(500)
     /// Units that are remembered by the numbers of their control groups.
     public static let units = 1024
   }
 
-  /// Sessions and what they hold.
+  /// Sessions and their content.
   public enum Session {
     /// Sessions (users times profiles) that `max_sessions` may allow. One takes some 4 KB with its
     /// credentials, and 3 KB in the descriptor store.
     public static let most = 100_000
-    /// Bytes of the logins that one user's sessions keep: eight sessions with as many logins as a
-    /// line holds, or thousands with logins of ordinary size.
+    /// Bytes of the logins that one user's sessions keep: enough for eight sessions with the
+    /// longest line of logins, or for thousands with logins of ordinary size.
     public static let loginBytesPerUser = 8 * Line.bytes
-    /// The most that uids of one owner in /etc/subuid have together, if the profiles are no more: as many
-    /// containers as a user may connect at once.
+    /// The most sessions of all uids of one owner in /etc/subuid, unless there are more profiles:
+    /// as many as the containers that may be connected at once.
     public static let ofOwner = Client.connectionsPerUser
     /// Characters of a user name, Cognito's limit for a developer user identifier.
     public static let usernameLength = Upstream.userIdentifierLength
-    /// Devices that user pools remember for one uid: one for each pool and person, and room to
-    /// spare.
+    /// Devices that user pools remember for one uid: one for each pool and person, and more.
     public static let devicesPerUser = 64
-    /// Bytes of a password: longer than any password that a login system takes.
+    /// Bytes of a password: more than any login system accepts.
     public static let passwordBytes = 4096
   }
 
-  /// Replies of upstreams, and the limits of AWS on what credd sends.
+  /// Replies of upstreams, and AWS's limits for requests.
   public enum Upstream {
-    /// Bytes of a backend's reply: two tokens of 50,000 characters and room to spare.
+    /// Bytes of a backend's reply: two tokens of 50,000 characters, and more.
     public static let backendReplyBytes = 256 << 10
     /// Bytes of a reply of Cognito or STS: a session token has less than 4 KB, an OpenID token at
     /// most 50,000.
@@ -152,7 +152,8 @@ public enum Limits {
 
     // MARK: Accounts at backends; the Cognito user pools API reference, SignUp
 
-    /// Attributes of one account: the standard ones and 50 of the pool's own, less than a line holds.
+    /// Attributes in one request about an account, fewer than the values that a request line may
+    /// have.
     public static let accountAttributes = 50
     /// Bytes of an attribute's name: 32 characters, and `custom:` before them.
     public static let attributeNameBytes = 64
@@ -186,7 +187,7 @@ public enum Limits {
     public static let policyARNs = 10
   }
 
-  /// Cognito user pools: the user pools API reference, where no other reason is given.
+  /// Cognito user pools. If no other reason is given, the limit is that of the API reference.
   public enum UserPool {
     /// Bytes of a reply: three tokens, or a challenge with parameters of 64 KiB.
     public static let replyBytes = 256 << 10
@@ -212,14 +213,14 @@ public enum Limits {
     public static let groupKeyLength = 256
     /// Bytes of a challenge's name, of a choice that it offers, and of a second factor's name.
     public static let challengeNameLength = 64
-    /// Characters of an authenticator app's secret in base32: RFC 4226 wants 128 bits, which are 26;
-    /// Cognito's have 52, an emulator's 16.
+    /// Characters of an authenticator app's secret in base32: RFC 4226 requires 128 bits, which are
+    /// 26 characters. Cognito's secrets have 52, an emulator's 16.
     public static let appSecretLength = 16...256
     /// Characters of an attribute's name.
     public static let attributeNameLength = 32
     /// Characters of an attribute's value.
     public static let attributeLength = 2048
-    /// Bytes of the same: at most four for a character in UTF-8.
+    /// Bytes of an attribute's value: at most four for each character in UTF-8.
     public static let attributeBytes = 4 * attributeLength
     /// Bytes of a challenge's Session. Cognito's have at most 4096.
     public static let sessionBytes = 16 << 10
@@ -232,11 +233,11 @@ public enum Limits {
     public static let metadataEntries = 64
   }
 
-  /// OpenID Connect providers, and what a browser brings back from them.
+  /// OpenID Connect providers, and the responses that a browser brings back from them.
   public enum OIDC {
     /// Bytes of a reply: three tokens, or a discovery document with long lists.
     public static let replyBytes = 256 << 10
-    /// Bytes of a URL from a provider or to one: what browsers and servers take.
+    /// Bytes of a URL from a provider or to one: as many as browsers and servers accept.
     public static let urlBytes = 8 << 10
     /// Bytes of an issuer: it is compared and shown, and becomes a key of the logins map.
     public static let issuerBytes = 512
@@ -262,60 +263,64 @@ public enum Limits {
     public static let browserTime = Duration.seconds(10 * 60)
     /// How long a sign-in waits for a device code, whatever the provider says.
     public static let deviceTime = Duration.seconds(30 * 60)
-    /// Seconds between two questions for a device code: a provider that says less is asked too often,
-    /// and one that says more would outlast its code.
+    /// Seconds between two questions about a device code. With a shorter interval credd would ask
+    /// too often; with a longer one the code would expire before.
     public static let pollSeconds = 1.0...300.0
     /// How far a provider's clock may be behind its own `Date`, or behind this host's.
     public static let clockSkew = Duration.seconds(5 * 60)
   }
 
-  /// What one user may try, cause and ask for in a time.
+  /// The attempts, calls and demands of one user in some time.
   public enum User {
-    /// Refused passwords and answers of one user, profile and user name from which on each next attempt
-    /// has to wait: people mistype passwords.
+    /// How many refused passwords and answers of one user, profile and user name are free; after
+    /// that each attempt must wait. People mistype passwords.
     public static let freeFailures = 3
-    /// The same for all user names and profiles of one uid.
+    /// The free refusals for all user names and profiles of one uid together.
     public static let freeFailuresInAll = 10
-    /// The same for the second factor of a user of a pool, over all uids.
+    /// The free refusals of second factors for a user of a pool, over all uids.
     public static let freeFailuresOfFactor = 10
-    /// The first pause after these; each is twice as long as the one before.
+    /// The first pause after the free failures; each further pause is twice as long.
     public static let firstPause = Duration.seconds(2)
-    /// The longest: nobody is locked out for long.
+    /// The longest pause, so that nobody is locked out for long.
     public static let longestPause = Duration.seconds(5 * 60)
-    /// Upstream calls at once: a sign-in takes up to three, and people try again.
+    /// Upstream calls at once. A sign-in takes up to three, and people try again.
     public static let calls = 60
     /// After these, two calls a second: a twenty-fifth of a backend's default rate.
     public static let callPause = Duration.milliseconds(500)
-    /// Refreshes that callers demand (`refresh`, `min_ttl`) of one session: at most one in this time.
+    /// At most one refresh of a session in this time may be demanded by callers (`refresh`,
+    /// `min_ttl`).
     public static let demandInterval = Duration.seconds(1)
-    /// The same for tokens of a provider: each new one may use up a refresh token.
+    /// At most one new token of a provider may be demanded in this time, because each may use up a
+    /// refresh token.
     public static let providerDemandInterval = Duration.seconds(30)
-    /// How long after a sign-in the account may be changed: nobody gets from a user's credentials to the
-    /// user's account.
+    /// How long after a sign-in the account may be changed. So a program with a user's credentials
+    /// cannot take over the user's account.
     public static let accountTime = Duration.seconds(15 * 60)
-    /// Bytes of a program's file that is hashed for `allow_executables`: the largest programs of a host
-    /// have 200 MB.
+    /// Bytes of a program's file that is hashed for `allow_executables`. The largest programs of a
+    /// host have 200 MB.
     public static let programBytes: Int64 = 256 << 20
   }
 
-  /// The operation `check`: it asks servers that nobody needs just then.
+  /// The operation `check`, which asks servers that no session needs at that moment.
   public enum Check {
-    /// From one of a user and a profile to the next: each asks all servers.
+    /// The time between two checks of a user and a profile, because each check asks all servers.
     public static let pause = Duration.seconds(60)
-    /// Under way at once, of all users and of one. Each has one request under way, or waiting for its
-    /// turn, at one server.
+    /// The most checks under way at once, of all users and of one. Each has one request to one
+    /// server, under way or waiting for its turn.
     public static let underWay = 32
     public static let underWayOfUser = 4
-    /// Remembered until their pause is over, of all users and of one. A check more is refused.
+    /// The most checks that are remembered until their pause is over, of all users and of one. A
+    /// further check is refused.
     public static let remembered = 4096
     public static let rememberedOfUser = 64
-    /// How long servers are asked, of one profile and of all. What was not asked by then is reported as
-    /// such; credctl waits for two minutes, in which a session may be renewed for one.
+    /// How long the servers of one profile and of all profiles are asked. Servers that were not
+    /// asked by then are reported so. credctl waits two minutes, and the renewal of a session may
+    /// take one of them.
     public static let time = Duration.seconds(45)
     public static let timeOfAll = Duration.seconds(100)
   }
 
-  /// At most so many in that time.
+  /// A rate: at most `count` in `time`.
   public struct Rate: Sendable {
     public let count: Int
     public let time: Duration
@@ -326,18 +331,19 @@ public enum Limits {
     }
   }
 
-  /// What is asked for about accounts before a sign-in, and messages that a pool sends: somebody may
-  /// have to pay for them.
+  /// Requests about accounts before a sign-in, and messages that a pool sends, which may cost
+  /// money.
   public enum Account {
-    /// Of one uid.
+    /// Requests of one uid.
     public static let ofUser = Rate(count: 5, time: .seconds(10 * 60))
-    /// Of one uid, about one user name.
+    /// Requests of one uid about one user name.
     public static let ofName = Rate(count: 3, time: .seconds(60 * 60))
-    /// The same for codes of sign-ins: people sign in more often than they make accounts.
+    /// Codes of sign-ins for one user name: people sign in more often than they make accounts.
     public static let codesOfName = Rate(count: 10, time: .seconds(60 * 60))
-    /// Of all users, at one backend.
+    /// Requests of all users at one backend.
     public static let ofBackend = Rate(count: 30, time: .seconds(60))
-    /// Of a backend that has reached ``ofBackend``, for a uid that has caused some of it: each has one.
+    /// Requests of one uid at a backend that has reached ``ofBackend``, if the uid has contributed
+    /// to that.
     public static let share = Rate(count: 1, time: ofBackend.time)
   }
 
@@ -345,31 +351,32 @@ public enum Limits {
   public enum Challenge {
     /// Open challenges of one user: one in each of as many profiles.
     public static let openPerUser = 8
-    /// Open challenges of all users: each keeps some kilobytes, and at most a challenge of 256 KiB.
+    /// Open challenges of all users. Each takes some kilobytes, and at most 256 KiB.
     public static let open = 1024
-    /// The longest that one sign-in may go on, however often it asks.
+    /// The longest time of one sign-in, however often it asks.
     public static let longestSignIn = Duration.seconds(30 * 60)
     /// Answers of one `respond`: no step takes more than two.
     public static let answers = 8
     /// Wrong answers that end a sign-in.
     public static let wrongAnswers = 10
-    /// How long a question of a user pool waits: the least that Cognito keeps a Session for
-    /// (AuthSessionValidity). Pools do not say theirs.
+    /// How long a question of a user pool waits: the shortest time for which Cognito keeps a
+    /// Session (AuthSessionValidity). Pools do not announce their own time.
     public static let answerTime = Duration.seconds(180)
     /// Questions of a pool's own trigger that may follow each other before each further one counts as
     /// a wrong answer: the trigger does not say whether an answer was right.
     public static let freeQuestions = 2
-    /// Requests of one sign-in between two answers of its user. It takes seven, with a device that is
-    /// dropped; a pool that goes on asking must not keep credd busy.
+    /// Requests of one sign-in between two answers of its user. A sign-in with a dropped device
+    /// takes seven. A pool that asks without end must not keep credd busy.
     public static let requestsPerAnswer = 16
-    /// How often a new device is confirmed: without that its tokens cannot be renewed.
+    /// How often credd tries to confirm a new device, because the tokens of an unconfirmed one
+    /// cannot be renewed.
     public static let deviceConfirmations = 4
     /// The longest pause before another of these requests: a person waits.
     public static let confirmationPause = Duration.seconds(5)
   }
 
-  /// Configuration files. Each number is far above honest use. It keeps a file that is no
-  /// configuration (a core dump, a log) from costing more than a moment.
+  /// Configuration files. Each number is far above honest use. So a file that is no configuration,
+  /// such as a core dump or a log, costs only a moment.
   public enum Configuration {
     /// Bytes of one file: 10,000 profiles of some 20 lines fit into a few files.
     public static let fileBytes = 1 << 20
@@ -381,7 +388,7 @@ public enum Limits {
     public static let profiles = 10_000
     /// Backends in all files. Profiles share them, so a few are enough.
     public static let backends = 1000
-    /// Diagnostics reported one by one; the rest is counted.
+    /// Diagnostics that are reported one by one; the rest is counted.
     public static let diagnostics = 1000
     /// Characters of a profile's or a backend's name, which goes into file names and log fields.
     public static let profileNameLength = 64
@@ -401,13 +408,14 @@ public enum Limits {
     public static let subordinateFileBytes = 4 << 20
   }
 
-  /// What outlives a restart (the descriptor store) and a reboot (the file of IdentityIds).
+  /// The state that outlives a restart (in the descriptor store) and a reboot (in the file of
+  /// IdentityIds).
   public enum Store {
     /// Bytes of one session in the descriptor store: ten logins of 50,000 characters and two
     /// tokens.
     public static let sessionBytes = 1 << 20
     /// Bytes of all sessions in the descriptor store, which is memory: 10 KB for each of
-    /// ``Session/most`` sessions. Users with many large logins must not fill the host with them.
+    /// ``Session/most`` sessions. Users with many large logins must not fill the host's memory.
     public static let bytes = 1 << 30
     /// Bytes of one text of a session; the longest is a user name of 1024 characters.
     public static let textBytes = 4096

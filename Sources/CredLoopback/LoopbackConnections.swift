@@ -2,8 +2,8 @@ internal import CLinux
 public import CredCore
 internal import Glibc
 
-/// TCP connections of this host, of which the kernel says who made them (sock_diag(7)). It is asked
-/// over a netlink socket that stays open.
+/// The users who made TCP connections of this host, as the kernel says (sock_diag(7)). The kernel
+/// is asked over a netlink socket that stays open.
 public final class LoopbackConnections {
   public let descriptor: Int32
   private var sequence: UInt32 = 0
@@ -13,7 +13,7 @@ public final class LoopbackConnections {
 
   deinit { credd_close(descriptor) }
 
-  /// Who made a connection of which this process has the other end.
+  /// The user who made a connection to this process.
   public func maker(of connection: Int32) -> Result<AttestedPeer, AttestationFailure> {
     var found = credd_socket_report()
     switch ask(connection, &found) {
@@ -25,15 +25,15 @@ public final class LoopbackConnections {
     let report = SocketReport(
       isOfOtherEnd: found.is_of_other_end, state: found.state, uid: found.uid, inode: found.inode,
       controlGroup: found.has_control_group ? found.control_group : nil)
-    // Only now: see ``AttestedPeer``.
+    // Read after the report came: see ``AttestedPeer``.
     let state = UInt8(exactly: credd_tcp_state(connection))
     return Result { () throws(AttestationFailure) in
       try AttestedPeer(report, ownState: state)
     }
   }
 
-  /// Whether the kernel answers a question about a connection. Where it has no module for such
-  /// questions, it knows no connection.
+  /// Whether the kernel answers a question about a connection. If the module for such questions is
+  /// missing, the kernel knows no connection.
   ///
   /// - Returns: 0 or -errno.
   public func answer(about connection: Int32) -> Int32 {

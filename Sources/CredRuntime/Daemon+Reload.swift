@@ -13,7 +13,8 @@ extension Daemon {
     let diagnostics: [Diagnostic]
     let configuration: ResolvedConfiguration?
 
-    /// Also opens what systemd shows to this process alone, which no check before it could see.
+    /// Also opens files that systemd shows only to this process, so that no earlier check could see
+    /// them.
     init(_ reading: ConfigurationReading, log: Logger) {
       let files = ConfigurationInspection.ofCredentials(reading)
       let others = ConfigurationInspection.ofContents(
@@ -86,14 +87,14 @@ extension Daemon {
   }
 }
 
-/// The readings of the configuration, each with its generation. One at a time is awaited; the result
-/// of an earlier one, which was given up, is never taken for the awaited one's.
+/// The readings of the configuration, each with a generation. Only one is awaited. If an earlier
+/// one was given up, its result is never taken for that of the awaited one.
 struct ConfigurationReadings {
   enum Verdict: Equatable {
     case current
-    /// Another reload was requested while it was read: the files are read once more.
+    /// Another reload was requested during the reading: the files are read once more.
     case outOfDate
-    /// It is not awaited, or not any more.
+    /// The reading is not awaited, or not any more.
     case late
   }
 
@@ -101,8 +102,8 @@ struct ConfigurationReadings {
   private var awaited: Int?
   private var isOutOfDate = false
 
-  /// The generation of a reading that starts; nil if one is under way, which then counts as out of
-  /// date.
+  /// The generation of a reading that starts. If one is under way, returns nil, and that one counts
+  /// as out of date.
   mutating func begin() -> Int? {
     guard awaited == nil else {
       isOutOfDate = true
@@ -114,7 +115,7 @@ struct ConfigurationReadings {
     return generation
   }
 
-  /// Ends a reading, with its result or because it took too long.
+  /// Ends a reading, because its result came or it took too long.
   mutating func end(_ generation: Int) -> Verdict {
     guard generation == awaited else { return .late }
     awaited = nil
@@ -123,7 +124,7 @@ struct ConfigurationReadings {
 }
 
 extension ResolvedConfiguration {
-  /// Asks the host's user database for groups, which may block. A group that does not exist admits
+  /// Asks the host's user database for groups; this may block. A group that does not exist admits
   /// no user and is logged.
   package init(_ configuration: Configuration, log: Logger) {
     let queries = SystemQueries()

@@ -6,8 +6,8 @@ package import CredService
 internal import Glibc
 package import Logging
 
-/// The daemon: makes all parts, handles signals, and ends. Each part is made once, complete, and
-/// used on the loop's thread.
+/// The daemon: makes all parts, handles signals, and ends. Each part is made once and complete, and
+/// is used on the loop's thread.
 public final class Daemon {
   public let loop: EventLoop
   let options: DaemonOptions
@@ -26,10 +26,11 @@ public final class Daemon {
   private var idleExit: IdleExit?
   private var signals: [EventSource] = []
   private(set) var isStopping = false
-  /// No daemon follows at once: the sessions wait until the next client starts one.
+  /// Whether no daemon follows at once, so that the sessions must wait until a client starts the
+  /// next one.
   private var keepsSessions = false
 
-  /// - Parameter stores: the sessions of a former process, which the service manager kept.
+  /// - Parameter stores: the sessions of a former process, kept by the service manager.
   /// - Throws: if the system refuses something that the daemon needs.
   package init(
     loop: EventLoop, configuration: ResolvedConfiguration, options: DaemonOptions, log: Logger,
@@ -75,10 +76,10 @@ public final class Daemon {
     server = try ClientServer(loop: loop, limits: ServerLimits(daemon), receiver: service)
   }
 
-  /// Starts to serve on `listeners`, which stay open and untouched when the daemon ends. Call it
+  /// Starts to serve on `listeners`, which stay open when the daemon ends. Call it
   /// before the loop runs.
   ///
-  /// - Parameter sockets: the endpoint's.
+  /// - Parameter sockets: the sockets of the endpoint.
   public func begin(
     on listeners: [Int32], endpoint sockets: EndpointSockets = EndpointSockets()
   ) throws(SystemError) {
@@ -119,7 +120,7 @@ public final class Daemon {
     credd_give_code_back()
   }
 
-  /// Without systemd's socket no client would start the daemon again.
+  /// Without a socket from systemd, no client would start the daemon again.
   func limitIdleTime() {
     let limit = service.configuration.daemon.exitOnIdle
     if limit != nil, !options.isActivated {
@@ -142,8 +143,8 @@ public final class Daemon {
     stop()
   }
 
-  /// Clients that connect from now on wait in systemd's socket for the next daemon. Accepted ones are
-  /// answered by this one.
+  /// Clients that connect from now on wait in systemd's socket for the next daemon. This daemon
+  /// answers the accepted clients.
   private func stop() {
     guard !isStopping else { return }
     isStopping = true
@@ -157,10 +158,11 @@ public final class Daemon {
     do throws(SystemError) { try server.drain(then: end) } catch { end() }
   }
 
-  /// Shorter than the service's TimeoutStopSec. A user pool has its backend's `timeout` for an answer.
+  /// Shorter than the service's TimeoutStopSec. A user pool must answer within its backend's
+  /// `timeout`.
   private static let renewalTime: Duration = .seconds(8)
 
-  /// The answer of a user pool that renews a session's tokens may have the only refresh token.
+  /// Waits for renewals: the answer of a user pool may have the only valid refresh token.
   private func finish() {
     service.dismissWaiters()
     server.writeReplies()
@@ -182,13 +184,14 @@ extension Daemon: SessionServiceDelegate {
   package func sessionsChanged() { status?.update() }
 }
 
-/// Options from the command line and the environment; no reload changes them.
+/// Options from the command line and the environment. A reload does not change them.
 public struct DaemonOptions: Sendable {
   /// Reads the configuration again; runs in the background.
   let readConfiguration: @Sendable () -> Result<ConfigurationReading, SystemError>
   /// The level of all loggers; nil if the command line sets it.
   let logThreshold: LogThreshold?
-  /// The listening sockets belong to systemd: it starts the daemon when a client connects.
+  /// Whether the listening sockets belong to systemd, which then starts the daemon when a client
+  /// connects.
   let isActivated: Bool
   /// The directory of IdentityIds; nil if they are not kept.
   let stateDirectory: String?
@@ -215,8 +218,8 @@ public struct DaemonOptions: Sendable {
 
 /// Ends an idle daemon if the configuration asks for it.
 final class IdleExit {
-  /// How soon to check again if the time is up but a call is still under way, or a sign-in waits for
-  /// its user.
+  /// The pause before the next check if the time is up, but a call is still under way or a sign-in
+  /// waits for its user.
   private static let pause: Duration = .seconds(1)
 
   private let loop: EventLoop
@@ -243,7 +246,7 @@ final class IdleExit {
     timer = try loop.timer { [unowned self] _ in self.check() }
   }
 
-  /// Checks when the time may be up; connections do not reset the timer.
+  /// Checks whether the time is up, because connections do not reset the timer.
   private func check() {
     guard let limit else {
       timer?.arm(at: nil)

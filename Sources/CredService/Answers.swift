@@ -1,6 +1,6 @@
 import CredCore
 
-/// `get` and `token`: what a client asks of a session, and how it is answered, at once or later.
+/// `get` and `token`: answers requests for a session's credentials and tokens, at once or later.
 final class Answers {
   private let clients: Clients
   private let sessions: SessionTable
@@ -74,7 +74,7 @@ final class Answers {
     turn.give(.released(profile: session.key.profile, waiters: released))
   }
 
-  /// The next such request takes the hot path.
+  /// The next equal request takes the hot path.
   private func remember(_ session: Session, _ turn: Turn) {
     let client = turn.client
     if let http = client.http {
@@ -139,7 +139,7 @@ final class Answers {
   func giveState(of session: Session, to waiter: UInt64) {
     guard let waiting = clients[waiter]?.waiting, waiting.session === session else { return }
     signIns.waitEnded(waiting.request, in: session, .accepted)
-    // The sign-in has happened, and is not made again.
+    // The sign-in has happened, and must not be made again.
     let again = Operation.identity(profile: session.key.profile)
     if grants.askAnew(waiter, in: session, for: again) { return }
     clients.endWait(waiter, in: session)?.giveState(of: session)
@@ -149,14 +149,14 @@ final class Answers {
     guard let turn = clients.endWait(waiter, in: session) else { return }
     signIns.waitEnded(turn.request, in: session, Guesses.Judgement(error))
     if checks.give(session, turn, error) { return }
-    // An upstream's words about the user are for that user alone.
+    // Only the user may read the text of an upstream about that user.
     let isOwner = turn.client.peer.uid == session.key.uid
     turn.refuse(isOwner ? error : error.forOthers)
   }
 }
 
 extension GetRequest {
-  /// Whether any fresh credentials of the caller are an answer.
+  /// Whether any fresh credentials of the caller answer the request.
   var isPlain: Bool { minTTL == nil && !refresh && user == nil }
 }
 

@@ -3,7 +3,7 @@ import CredCore
 /// The operation `check`: whether the servers of a profile answer, and whether its session can be
 /// renewed. It signs nobody in.
 final class Checks {
-  /// Whose check, of which profile; the empty name stands for all profiles.
+  /// The user and the profile of a check; the empty name stands for all profiles.
   typealias Key = SessionKey
 
   private static let renewalTime: Duration = .seconds(60)
@@ -65,7 +65,7 @@ final class Checks {
     }
   }
 
-  /// Asks the servers, and goes on if the client still waits then.
+  /// Asks the servers, and goes on if the client still waits after that.
   private func begin(
     _ profiles: [Profile], _ name: String, _ turn: Turn, forAdmin isAdmin: Bool,
     then: @escaping (Turn, CheckRun) -> Void
@@ -98,14 +98,14 @@ final class Checks {
     }
   }
 
-  /// What a check asks counts for its user as any other calls do; a check of all profiles, which only
-  /// administrators make, counts once.
+  /// The requests of a check count for its user like other calls. A check of all profiles, which
+  /// only administrators can make, counts once.
   private func countQuestions(of key: Key, _ count: Int) {
     guard !key.profile.isEmpty, count > 1 else { return }
     for _ in 1..<count { limits.callSpent(by: key.uid) }
   }
 
-  /// Stops the questions of a client that waits no longer.
+  /// Stops the requests of a client that does not wait any longer.
   func abandon(_ waiting: WaitingRequest) {
     guard case .check = waiting.request.operation, case .call(let id) = waiting.subject else {
       return
@@ -113,7 +113,7 @@ final class Checks {
     host.upstream.cancel(id)
   }
 
-  /// Whether its client still waits for it.
+  /// Whether the client of the check still waits.
   private func isRunning(_ run: CheckRun) -> Bool {
     switch clients[run.client]?.waiting?.subject {
     case .call(let id)?: id == run.call
@@ -167,7 +167,7 @@ final class Checks {
     return nil
   }
 
-  /// Until the oldest of these checks is forgotten.
+  /// The time until the oldest of these checks is forgotten.
   private func checkPause(_ checks: [Key: CheckRun], _ now: Instant) -> Duration {
     (checks.values.map(\.began).min() ?? now) + Limits.Check.pause - now
   }
@@ -212,7 +212,7 @@ final class Checks {
 }
 
 extension CheckStep {
-  /// Of a session that nothing can renew; nil where there is none.
+  /// The step for a session that nothing can renew; nil if there is none.
   fileprivate init(unrenewable session: Session?, in profile: String) {
     let login = "credctl login --profile \(profile)"
     if case .tokensInvalid? = session?.machine.state {
@@ -234,7 +234,7 @@ extension CheckStep {
       var parts = ["answered (HTTP \(answer.status))"]
       if let tls = answer.connection?.tls { parts.append(tls) }
       if let difference = answer.clockDifference {
-        // HTTP says whole seconds.
+        // HTTP gives times in whole seconds.
         let seconds = difference.components.seconds
         parts.append(
           abs(seconds) <= 2 ? "its clock agrees" : "its clock differs by \(seconds) s: set the time"
@@ -248,7 +248,7 @@ extension CheckStep {
     }
   }
 
-  /// What an upstream said, and where, is for administrators.
+  /// Only administrators may read the text of an upstream and its address.
   static func text(of failure: UpstreamFailure, forAdmin isAdmin: Bool) -> String {
     guard isAdmin else { return failure.summary }
     return [failure.message, failure.detail].compactMap(\.self).joined(separator: "; ")

@@ -1,9 +1,9 @@
 import CredCore
 
-/// The configuration that is in force, and what became of a newer one.
+/// The configuration that is in force, and the problem of a newer one, if it was refused.
 final class ConfigurationInForce {
   private(set) var current: ResolvedConfiguration
-  /// Since when it is in force.
+  /// Since when this configuration is in force.
   private(set) var since: WallTime
   /// Why a newer configuration was refused.
   private(set) var problem: String?
@@ -26,7 +26,7 @@ final class ConfigurationInForce {
     problem = nil
   }
 
-  /// Also where the user database says later what a group is.
+  /// Called also when the user database resolves a group later.
   func replace(by next: ResolvedConfiguration) { current = next }
 
   func refused(_ problem: String?) { self.problem = problem }

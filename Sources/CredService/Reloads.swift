@@ -1,14 +1,14 @@
 import CredCore
 import Logging
 
-/// The changes of profiles by a reload.
+/// How a reload has changed profiles.
 package struct ReloadOutcome {
   package var added = 0
   package var changed = 0
   package var removed = 0
 }
 
-/// Another configuration while the daemon runs.
+/// Applies other configurations while the daemon runs.
 final class Reloads {
   private var groups: GroupDirectory?
   private let host: Host
@@ -70,7 +70,8 @@ final class Reloads {
     configuration.refused(problems.first.map { $0 + more })
   }
 
-  /// The user database knows groups now about which it gave no answer when the configuration was read.
+  /// Takes groups that the user database knows now, and did not know when the configuration was
+  /// read.
   private func groupsFound(_ answers: [String: GroupAnswer]) {
     for (name, answer) in answers.sorted(by: { $0.key < $1.key }) {
       GroupDirectory.report(answer, to: name, host.log)
@@ -93,7 +94,8 @@ final class Reloads {
     let continuing = changeProfiles(changed, removed: removed)
     records.dropMarks(of: removed)
     forgetting.armAnew()
-    // Before the sessions change, so that a user who lost a right hears nothing of the change.
+    // Decided before the sessions change, so that a user who lost a right is not told of the
+    // change.
     let withdrawn = changed.filter { previous[$0.key]?.access != $0.value.access }.keys
     grants.decideAnew(
       Set(changed.keys).union(removed), withdrawn: removed.union(withdrawn), now)
@@ -133,7 +135,8 @@ final class Reloads {
     return continuing
   }
 
-  /// Once for all sessions: there may be 100,000, and 4096 clients.
+  /// Goes through the clients once, not once for each session: there may be 100,000 sessions and
+  /// 4096 clients.
   private func dismissCallers(of profiles: Set<String>) {
     guard !profiles.isEmpty else { return }
     for client in clients.inOrder {

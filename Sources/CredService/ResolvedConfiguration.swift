@@ -8,18 +8,18 @@ package struct ResolvedConfiguration: Sendable {
   let profileNames: [String]
   /// The profiles that are not open to every user.
   let restricted: [Profile]
-  /// What to look up about a caller before access to all profiles is decided: for the caller's own
-  /// sessions, and for others'.
+  /// The facts to look up about a caller before access to all profiles is decided: for the caller's
+  /// own sessions, and for sessions of others.
   let needs: (own: CallerNeeds, others: CallerNeeds)
-  /// The paths of programs whose files are hashed: those that some profile names with a digest.
+  /// The paths of programs that some profile names with a digest: their files are hashed.
   let digestPaths: [GlobPattern]
   /// The shortest `forget_after` of all profiles.
   let shortestForgetAfter: Duration
-  /// Nil if only root may see all sessions.
+  /// The group that may see all sessions; nil if only root may.
   let adminGroup: UInt32?
-  /// What the user database said of each group that the configuration names.
+  /// The user database's answer for each group that the configuration names.
   private let groups: [String: GroupAnswer]
-  /// Groups for which the user database did not answer. They admit whom they admitted before.
+  /// Groups for which the user database did not answer. They admit the same members as before.
   let unansweredGroups: Set<String>
 
   /// - Parameter group: looks up a group by its name; may block.
@@ -27,7 +27,7 @@ package struct ResolvedConfiguration: Sendable {
     self.init(configuration, former: [:], group: group)
   }
 
-  /// - Parameter former: what is known of groups for which the database does not answer now.
+  /// - Parameter former: earlier answers, for groups about which the database gives no answer now.
   private init(
     _ configuration: Configuration, former: [String: GroupAnswer], group: (String) -> GroupAnswer
   ) {
@@ -67,7 +67,7 @@ package struct ResolvedConfiguration: Sendable {
     adminGroup = configuration.daemon.adminGroup.flatMap { GroupName.id($0) ?? groupID($0) }
   }
 
-  /// The same configuration with later answers of the user database.
+  /// This configuration with later answers of the user database.
   func with(_ answers: [String: GroupAnswer]) -> ResolvedConfiguration {
     ResolvedConfiguration(configuration, former: groups) { name in
       answers[name]
@@ -75,8 +75,8 @@ package struct ResolvedConfiguration: Sendable {
     }
   }
 
-  /// The same configuration, in which a group whose look-up failed is what it was in `former`: a
-  /// database that restarts during a reload ends no right.
+  /// This configuration, but a group whose look-up failed has its value in `former`. So a database
+  /// that restarts during a reload ends no right.
   func keepingGroups(of former: ResolvedConfiguration) -> ResolvedConfiguration {
     guard !unansweredGroups.isDisjoint(with: former.groups.keys) else { return self }
     return ResolvedConfiguration(configuration, former: former.groups) { name in
@@ -93,7 +93,7 @@ extension GroupAnswer {
 
 /// A group as the configuration names it.
 private enum GroupName {
-  /// Digits are an id, even if a group has them for a name.
+  /// Digits are an id, even if some group has these digits as its name.
   static func id(_ name: String) -> UInt32? {
     name.utf8.allSatisfy(\.isDigit) ? UInt32(name) : nil
   }
@@ -107,7 +107,7 @@ extension Configuration {
   }
 }
 
-/// What to look up about a caller, beside its name, before access to a profile is decided.
+/// The facts to look up about a caller, beside its name, before access to a profile is decided.
 struct CallerNeeds: Sendable {
   /// Groups whose members may be admitted: their membership must be current.
   var groups: Set<UInt32> = []

@@ -1,6 +1,6 @@
 import CredCore
 
-/// Where each operation goes.
+/// Passes each operation to the part that carries it out.
 final class Router: RequestCarrying {
   private let clients: Clients
   private let sessions: SessionTable
@@ -32,7 +32,7 @@ final class Router: RequestCarrying {
     http = owners.http
   }
 
-  /// Carries a request out, perhaps for the second time: once the caller is known.
+  /// Carries out a request, perhaps a second time when the caller is known.
   func route(_ turn: Turn) {
     switch turn.request.operation {
     case .get(let get):

@@ -5,8 +5,8 @@ package protocol SessionServiceDelegate: AnyObject {
   func sessionsChanged()
 }
 
-/// Answers requests. Here are the hot path and the beginning and end of the daemon; its parts own
-/// everything else: see ``ServiceOwners``.
+/// Answers requests. This class has the hot path, and the steps at the start and the end of the
+/// daemon. Its parts own everything else: see ``ServiceOwners``.
 ///
 /// Complete after `init`, and used on one thread. `Host` is its only access to the outside.
 package final class SessionService {
@@ -21,7 +21,7 @@ package final class SessionService {
   private let actions: SessionActions
   var parsedRequests: ParsedRequestCache
   private let clock: any Clock
-  /// Told when it is known in whose share a uid's connections count.
+  /// Called when the account is known for which a uid's connections count.
   package var accountKnown: (_ uid: UInt32) -> Void = { _ in }
 
   package init(host: Host, configuration: ResolvedConfiguration) {
@@ -54,7 +54,7 @@ package final class SessionService {
 final class CachedAnswer {
   private let line: [UInt8]
   let session: Session
-  /// The line's `purpose`.
+  /// The `purpose` in the line.
   let purpose: String?
   /// After this time access is decided again.
   private let until: Instant
@@ -66,7 +66,7 @@ final class CachedAnswer {
     self.until = until
   }
 
-  /// Whether the session's reply answers this line now.
+  /// Whether the session's present reply answers this line.
   func fits(_ line: borrowing Span<UInt8>, _ now: Instant) -> Bool {
     now < session.quietUntil && now < until && self.line.isEqual(to: line)
   }
@@ -124,7 +124,8 @@ extension SessionService: LineReceiving {
       begin(request, line, client, now)
     } catch {
       clients.refuse(error.error, id: error.id, asked: error.operation ?? "invalid", client)
-      // No request: perhaps a browser's, or one of a server that was tricked into sending it.
+      // The line is no request of credd's protocol: a browser may have sent it, or a server that
+      // was tricked into sending it.
       if isFirst, !line.beginsObject { client.sink.finish() }
     }
   }
@@ -171,13 +172,13 @@ extension SessionService: EndpointReceiving {
     owners.http.refused(refusal, of: peer)
   }
 
-  /// The endpoint's lock is being made. A request for the endpoint waits for it.
+  /// Called when the endpoint's lock is being made. Requests for the endpoint wait for it.
   package func endpointStarts() { owners.door.start() }
 
-  /// - Parameter lock: nil if it cannot be made.
+  /// - Parameter lock: nil if the lock cannot be made.
   package func endpointStarted(_ lock: EndpointLock?) { owners.http.started(lock) }
 
-  /// What is wrong with the endpoint's port; nil if nothing is.
+  /// The problem of the endpoint's port; nil if there is none.
   package var endpointProblem: String? {
     get { owners.door.problem }
     set { owners.door.problem = newValue }
@@ -201,7 +202,7 @@ extension SessionService {
   /// The status for systemd.
   package var summary: ServiceStatus { owners.reports.summary }
 
-  /// The open sign-ins. While there is one, the daemon is in use.
+  /// The number of open sign-ins. While there is one, the daemon counts as in use.
   package var openSignIns: Int { owners.signIns.openCount }
 
   /// Where clients connect.
@@ -210,7 +211,7 @@ extension SessionService {
     set { owners.reports.listeners = newValue }
   }
 
-  /// How often the kernel's word about an HTTP client was missing.
+  /// How often the kernel did not say who an HTTP client is.
   package func setAttestationFailures(_ count: @escaping () -> [AttestationFailure: Int]) {
     owners.reports.attestationFailures = count
   }
@@ -220,7 +221,7 @@ extension SessionService {
     owners.reports.connectionLimitHits = count
   }
 
-  /// Says whose connections a limit refuses, once a minute for each account.
+  /// Logs whose connections a limit refuses, once a minute for each account.
   package func recordLimit(_ error: ProtocolError, of peer: Peer) {
     journal.limitHit(error, of: peer)
   }
@@ -236,8 +237,8 @@ extension SessionService {
 
   /// Refuses every waiting client at the end of the daemon.
   ///
-  /// Sessions forget their waiters before a client gets its answer: an outcome that comes later
-  /// answers only who asked after this.
+  /// Sessions forget their waiters before a client gets its answer. So a later outcome answers only
+  /// clients that ask after this call.
   package func dismissWaiters() {
     let waits = clients.inOrder.compactMap { client in
       clients.endWait(client).map { (client, $0) }
@@ -256,7 +257,7 @@ extension SessionService {
   private func dismiss(_ client: Client, _ waiting: WaitingRequest) {
     owners.checks.abandon(waiting)
     let turn = clients.turn(waiting, client)
-    // A sign-in that has happened is not to be made again.
+    // A sign-in that has happened must not be made again.
     if let session = waiting.signedInTo, !session.hasEnded { return turn.giveState(of: session) }
     turn.refuse(ProtocolError(.shuttingDown, "the daemon is stopping; try again"))
   }

@@ -1,6 +1,6 @@
 import CredCore
 
-/// The owners that all others stand on.
+/// The parts that all other parts use.
 struct ServiceBase {
   let host: Host
   let configuration: ConfigurationInForce
@@ -29,7 +29,7 @@ struct ServiceBase {
   }
 }
 
-/// The other owners. Each knows those above it in this list.
+/// The other parts. Each knows those above it in this list.
 struct ServiceOwners {
   let tokens: Tokens
   let devices: Devices

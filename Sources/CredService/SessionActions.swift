@@ -1,6 +1,6 @@
 import CredCore
 
-/// Carries out what the machines of sessions decide.
+/// Carries out the actions that the machines of sessions ask for.
 final class SessionActions: SessionActing {
   private let clients: Clients
   private let watches: Watches
@@ -13,7 +13,7 @@ final class SessionActions: SessionActing {
   private let calls: SessionCalls
   private let journal: Journal
   private let figures: Figures
-  /// Told when sessions have changed.
+  /// Called when sessions have changed.
   var changed: () -> Void = {}
 
   init(_ base: ServiceBase, _ owners: ServiceOwners) {
@@ -33,7 +33,7 @@ final class SessionActions: SessionActing {
   func perform(_ action: SessionMachine.Action, _ session: Session, _ cause: Cause) {
     switch action {
     case .call(let id, let call): calls.start(call, id, session)
-    // The table has seen to it.
+    // The session table does this itself.
     case .credentialsChanged: break
     case .giveCredentials(let waiter): answers.giveCredentials(of: session, to: waiter)
     case .giveToken(let waiter): answers.giveToken(of: session, to: waiter)

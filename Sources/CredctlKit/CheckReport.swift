@@ -1,6 +1,6 @@
 public import CredCore
 
-/// What `check` found, for people.
+/// The results of `check`, for people.
 public enum CheckReport {
   /// The names of the steps that failed.
   public static func failedSteps(_ reply: JSONValue) -> [String] {

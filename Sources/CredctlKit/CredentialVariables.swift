@@ -7,17 +7,17 @@ public struct CredentialVariables: Sendable {
     public let value: Secret
   }
 
-  /// In the order in which they are printed.
+  /// The variables, in the order in which they are printed.
   public let variables: [Variable]
-  /// Names that must not be set beside them, see ``contradicting``.
+  /// Names of variables that must not be set beside these, see ``contradicting``.
   public let removed: [String]
 
   /// Variables that lead an SDK to other credentials.
   ///
-  /// The SDK for JavaScript v3 prefers `AWS_PROFILE`, the one for .NET v3 the web identity. botocore
-  /// reads `AWS_SECURITY_TOKEN`, the token's old name, before the present one, and
+  /// The SDK for JavaScript v3 prefers `AWS_PROFILE`, the SDK for .NET v3 prefers the web identity.
+  /// botocore reads `AWS_SECURITY_TOKEN`, the token's old name, before the present one, and
   /// `AWS_DEFAULT_PROFILE` like `AWS_PROFILE`. `AWS_ACCESS_KEY` and `AWS_SECRET_KEY` are old names of
-  /// the keys. The account's id of other credentials leads to wrong endpoints.
+  /// the keys. An account id that belongs to other credentials leads to wrong endpoints.
   static let contradicting = [
     "AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SECURITY_TOKEN", "AWS_ACCESS_KEY", "AWS_SECRET_KEY",
     "AWS_WEB_IDENTITY_TOKEN_FILE",
@@ -30,15 +30,15 @@ public struct CredentialVariables: Sendable {
   ]
   private static let account = "AWS_ACCOUNT_ID"
 
-  /// SDKs read the first, the AWS CLI version 1 and botocore the second.
+  /// SDKs read the first name; the AWS CLI version 1 and botocore read the second.
   private static let regionNames = ["AWS_REGION", "AWS_DEFAULT_REGION"]
 
   /// - Parameters:
-  ///   - reply: checked against ``ReplyShape/credentials``.
-  ///   - region: the identity pool's; nil if it is not known.
-  ///   - environment: the user's own, whose region counts more.
-  /// - Throws: a ``Failure`` if a value is not printable ASCII without spaces. All values of AWS are,
-  ///   and credd sends no others.
+  ///   - reply: a reply that was checked against ``ReplyShape/credentials``.
+  ///   - region: the identity pool's region; nil if it is not known.
+  ///   - environment: the user's environment, whose region takes precedence.
+  /// - Throws: a ``Failure`` if a value is not printable ASCII without spaces. All values of AWS
+  ///   are so, and credd sends no others.
   public init(
     _ reply: JSONValue, region: String? = nil, environment: (String) -> String? = { _ in nil }
   ) throws(Failure) {
@@ -56,11 +56,11 @@ public struct CredentialVariables: Sendable {
     removed = Self.contradicting + (hasAccount ? [] : [Self.account])
   }
 
-  /// Variables that lead SDKs to the endpoint, whose credentials they renew.
+  /// Variables that lead SDKs to the endpoint, from which they renew their credentials.
   ///
   /// - Parameters:
-  ///   - reply: checked against ``ReplyShape/endpoint``.
-  ///   - environment: the user's own, for the hosts that need no proxy.
+  ///   - reply: a reply that was checked against ``ReplyShape/endpoint``.
+  ///   - environment: the user's environment, for the hosts that need no proxy.
   /// - Throws: a ``Failure`` if a value is not printable ASCII without spaces.
   public init(
     endpoint reply: JSONValue, region: String? = nil, leavesOutConfig: Bool = false,
@@ -74,7 +74,7 @@ public struct CredentialVariables: Sendable {
       environment: environment)
   }
 
-  /// The same for an endpoint of credctl's own.
+  /// Variables that lead SDKs to credctl's own endpoint.
   public init(
     url: String, token: Secret, region: String?, leavesOutConfig: Bool = false,
     environment: (String) -> String? = { _ in nil }
@@ -90,9 +90,10 @@ public struct CredentialVariables: Sendable {
       }
       variables.append(Variable(name: name, value: value))
     }
-    // Without credentials an SDK would ask the instance's metadata service next, and wait.
+    // If there were no credentials, an SDK would next ask the instance's metadata service, and
+    // wait.
     variables.append(Variable(name: "AWS_EC2_METADATA_DISABLED", value: Secret("true")))
-    // Keys in it would come before the endpoint.
+    // SDKs would prefer keys in that file to the endpoint.
     variables.append(Variable(name: "AWS_SHARED_CREDENTIALS_FILE", value: Secret("/dev/null")))
     if leavesOutConfig {
       variables.append(Variable(name: "AWS_CONFIG_FILE", value: Secret("/dev/null")))
@@ -114,12 +115,12 @@ public struct CredentialVariables: Sendable {
   private static func withLoopback(_ hosts: String) -> String {
     let loopback = "127.0.0.1"
     let known = hosts.split(separator: ",").map { word in word.filter { $0 != " " } }
-    // Among other hosts, libcurl does not take `*` for all.
+    // If there are other hosts in the list, libcurl does not understand `*`.
     if known.contains(loopback) || known == ["*"] { return hosts }
     return known.isEmpty ? loopback : hosts + "," + loopback
   }
 
-  /// The region that the user chose with one of the variables counts for both.
+  /// If the user has set one of the variables, its region is used for both.
   private static func regionVariables(
     _ region: String?, _ environment: (String) -> String?
   ) -> [Variable] {
@@ -132,19 +133,20 @@ public struct CredentialVariables: Sendable {
     }
   }
 
-  /// Whether the user's own environment has a region: credctl then need not ask for the pool's.
+  /// Whether the user's environment has a region. Then credctl need not ask for the pool's region.
   public static func hasRegion(_ environment: (String) -> String?) -> Bool {
     regionNames.contains { environment($0)?.isEmpty == false }
   }
 
-  /// The region of the identity in a reply to `identity`: an IdentityId begins with its pool's.
+  /// The region of the identity in a reply to `identity`: an IdentityId begins with the region of
+  /// its pool.
   public static func region(ofIdentity reply: JSONValue) -> String? {
     reply["IdentityId"]?.text.flatMap { try? IdentityID($0) }?.region
   }
 
-  /// An environment with these variables in place of its own.
+  /// An environment in which these variables replace those of the same name.
   ///
-  /// - Parameter environment: entries as execve(2) has them, `NAME=value` in any encoding.
+  /// - Parameter environment: entries as for execve(2), `NAME=value` in any encoding.
   public func merged(into environment: [[UInt8]]) -> [[UInt8]] {
     let replaced = Set(variables.map { Array($0.name.utf8) } + removed.map { Array($0.utf8) })
     let kept = environment.filter { entry in
@@ -167,10 +169,10 @@ public enum VariableFormat: String, CaseIterable, Sendable {
   case fish
   /// For docker's `--env-file` and systemd's `EnvironmentFile=`.
   case dotenv
-  /// One object.
+  /// A JSON object.
   case json
 
-  /// The whole text with its last newline. It holds the secrets.
+  /// The whole text with its last newline. It contains the secrets.
   ///
   /// - Throws: a ``Failure`` if readers of the format would disagree about a value.
   public func text(of variables: CredentialVariables) throws(Failure) -> [UInt8] {
@@ -187,7 +189,7 @@ public enum VariableFormat: String, CaseIterable, Sendable {
     for variable in variables.variables {
       text += Array("export \(variable.name)='".utf8)
       for byte in variable.value.bytes {
-        // A quote ends the quoted part, follows escaped, and begins the next part.
+        // A quote ends the quoted part, is written escaped, and then the next quoted part begins.
         if byte == UInt8(ascii: "'") { text += #"'\''"#.utf8 } else { text.append(byte) }
       }
       text += "'\n".utf8
@@ -196,7 +198,8 @@ public enum VariableFormat: String, CaseIterable, Sendable {
   }
 
   private func fishText(of variables: CredentialVariables) -> [UInt8] {
-    // Global only: without -g fish would erase a universal variable from all of the user's shells.
+    // Only global variables: without -g, fish would erase a universal variable from all of the
+    // user's shells.
     var text = Array("set -eg \(variables.removed.joined(separator: " "))\n".utf8)
     for variable in variables.variables {
       text += Array("set -gx \(variable.name) '".utf8)
@@ -210,8 +213,8 @@ public enum VariableFormat: String, CaseIterable, Sendable {
     return text
   }
 
-  /// Docker keeps quotes as a part of the value, systemd removes them, Compose expands `$`. Only a
-  /// value that needs no quotes means the same to all of them.
+  /// Docker keeps quotes as part of the value, systemd removes them, and Compose expands `$`. Only
+  /// a value that needs no quotes has the same meaning for all of them.
   private func dotenvText(of variables: CredentialVariables) throws(Failure) -> [UInt8] {
     var text: [UInt8] = []
     for variable in variables.variables {
@@ -240,7 +243,7 @@ public enum VariableFormat: String, CaseIterable, Sendable {
     return writer.bytes
   }
 
-  /// Base64, base64url, times and numbers.
+  /// The bytes of Base64, base64url, times and numbers.
   private static func isPlain(_ byte: UInt8) -> Bool {
     byte.isLetterOrDigit || "+/=_-.:".utf8.contains(byte)
   }

@@ -1,10 +1,10 @@
-/// Whether a shell evaluates what a command prints, as in `eval "$(credctl env)"`.
+/// Whether a shell evaluates the output of a command, as in `eval "$(credctl env)"`.
 public enum EvaluatedOutput {
-  /// What a shell must evaluate if the command fails: without it `eval` would succeed, and a script
-  /// would go on with the variables that it had.
+  /// The text that a shell must evaluate if the command fails. Without it, `eval` would succeed,
+  /// and a script would go on with old variables.
   public static let ofFailure = "false\n"
 
-  /// - Parameter arguments: after the program's name, right or wrong.
+  /// - Parameter arguments: the arguments after the program's name; they may be wrong.
   public static func isExpected(of arguments: ArraySlice<String>) -> Bool {
     var rest = arguments
     while let word = rest.first, OptionReader.isOption(word) {

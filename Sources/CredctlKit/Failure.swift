@@ -1,6 +1,6 @@
 internal import CredCore
 
-/// Why a command failed: an exit status, and one line that says what to do.
+/// The failure of a command: an exit status, and one line that says what to do.
 public struct Failure: Error, Equatable, Sendable {
   public var status: Sysexit
   /// Lower-case, without a full stop, never a secret.
@@ -9,9 +9,10 @@ public struct Failure: Error, Equatable, Sendable {
   public var code: String?
   /// The handle of a challenge that may be answered, or answered again.
   public var handle: String?
-  /// The daemon ended before it answered, as in a restart. The next daemon may answer.
+  /// Whether the daemon ended before it answered, for example in a restart. The next daemon may
+  /// answer.
   public var isEndOfDaemon = false
-  /// Nothing listens at the socket.
+  /// Whether no process listens at the socket.
   public var isAbsenceOfDaemon = false
 
   public init(_ status: Sysexit, _ message: String, code: String? = nil) {
@@ -25,8 +26,8 @@ public struct Failure: Error, Equatable, Sendable {
 }
 
 extension Failure {
-  /// Advises a shorter lifetime if the daemon found the request invalid. Only the lifetime in it may
-  /// be credctl's own choice.
+  /// Advises a shorter lifetime if the daemon found the request invalid. Only the lifetime in the
+  /// request may be credctl's own choice.
   public var advisingShorterLifetime: Failure {
     guard code == ProtocolErrorCode.invalidRequest.rawValue else { return self }
     var failure = self
@@ -39,18 +40,18 @@ extension Failure {
   /// Whether the daemon refused a `login` because it needs a password.
   public var wantsPassword: Bool { code == ProtocolErrorCode.signInRequired.rawValue }
 
-  /// Whether it refused a password, or what else a user signs in with.
+  /// Whether the daemon refused a password, or another secret of a sign-in.
   public var isRefusedPassword: Bool { code == ProtocolErrorCode.signInFailed.rawValue }
 
-  /// Whether it refused a `login` with a name alone: for the want of a password, or because the
-  /// profile has no user pool.
+  /// Whether the daemon refused a `login` with only a name: because it needs a password, or because
+  /// the profile has no user pool.
   public var wantsMore: Bool {
     wantsPassword || code == ProtocolErrorCode.invalidRequest.rawValue
   }
 }
 
-/// The exit statuses of credctl, as in sysexits(3). By them a script can tell "ask again later" from
-/// "a person must act".
+/// The exit statuses of credctl, as in sysexits(3). With them a script can distinguish "ask again
+/// later" from "a person must act".
 public struct Sysexit: Equatable, Sendable {
   public let code: Int32
 
@@ -62,7 +63,7 @@ public struct Sysexit: Equatable, Sendable {
   public static let success = Sysexit(code: 0)
   /// The command line or a value in it is wrong (EX_USAGE).
   public static let usage = Sysexit(code: 64)
-  /// A given file, or what came on standard input, cannot be used (EX_DATAERR).
+  /// A given file, or the content of standard input, cannot be used (EX_DATAERR).
   public static let dataError = Sysexit(code: 65)
   /// credd does not run, or an administrator must correct its configuration (EX_UNAVAILABLE).
   public static let unavailable = Sysexit(code: 69)
@@ -74,9 +75,9 @@ public struct Sysexit: Equatable, Sendable {
   public static let notPermitted = Sysexit(code: 77)
   /// The user pressed Ctrl-C at a prompt; the same number as after a SIGINT in a shell.
   public static let interrupted = Sysexit(code: 130)
-  /// `exec` found the command and could not run it; the same number as of env(1) and shells.
+  /// `exec` found the command but could not run it; env(1) and shells use the same number.
   public static let cannotRun = Sysexit(code: 126)
-  /// `exec` did not find the command; the same number as of env(1) and shells.
+  /// `exec` did not find the command; env(1) and shells use the same number.
   public static let notFound = Sysexit(code: 127)
 }
 
@@ -86,9 +87,9 @@ public struct Refusal: Equatable, Sendable {
   public var message: String
   /// Seconds after which another attempt makes sense.
   public var retryAfter: Int?
-  /// Nil from a daemon that does not say it.
+  /// Nil if the daemon does not give it.
   public var kind: String?
-  /// The upstream's own name of the error.
+  /// The upstream's name for the error.
   public var reason: String?
   /// The handle of a challenge that may be answered again.
   public var handle: String?
@@ -115,13 +116,13 @@ extension Failure {
   /// The daemon's message, and what to do about it.
   public init(_ refusal: Refusal, profile: String?) {
     var row = RefusalTable.row(for: refusal.code, kind: refusal.kind, profile: profile)
-    // The daemon names a time if waiting helps. Without one a person must act first.
+    // If waiting helps, the daemon names a time. Otherwise a person must act first.
     let isUpstream = ["BackendUnavailable", "CognitoUnavailable"].contains(refusal.code)
     if isUpstream, refusal.retryAfter == nil { row.status = .unavailable }
     var message = PlainText.oneLine(refusal.message.isEmpty ? refusal.code : refusal.message)
     if let advice = Self.advice(refusal, row) {
-      // A line has one colon, and none after a semicolon: the advice would seem to explain only the
-      // last part.
+      // A line has at most one colon, and none after a semicolon: otherwise the advice would seem
+      // to explain only the last part.
       let isJoined = message.contains(": ") || message.contains("; ")
       message += (isJoined ? "; " : ": ") + advice
     }
@@ -131,34 +132,34 @@ extension Failure {
   }
 
   private static func advice(_ refusal: Refusal, _ row: RefusalTable.Row) -> String? {
-    // Time alone changes nothing if a person must act first.
+    // If a person must act first, waiting alone does not help.
     if let seconds = refusal.retryAfter, row.status == .tryAgain {
       return seconds > 0 ? "ask again in \(seconds) s" : "ask again"
     }
-    // The daemon knows more than the table: it needs no advice beside a command of its own.
+    // The daemon knows more than the table. If its message names a command, no advice is added.
     return refusal.message.contains("credctl ") ? nil : row.advice
   }
 }
 
-/// What each error code of the protocol means to the user of credctl.
+/// The meaning of each error code of the protocol for the user of credctl.
 ///
 /// 64: the request is wrong. 69: nothing changes until an administrator acts. 75: the same command
 /// may succeed later. 77: the user must sign in, or is not allowed.
 struct RefusalTable {
   struct Row {
     var status: Sysexit
-    /// What to do, if the daemon's message does not say it.
+    /// The advice to use if the daemon's message does not say what to do.
     var advice: String?
   }
 
-  /// What only an administrator can mend.
+  /// The advice for a problem that only an administrator can solve.
   private static let operators = "tell the administrator of this host"
 
-  /// - Parameter kind: by which a code of a newer credd is judged.
+  /// - Parameter kind: the error's kind, which decides for a code of a newer credd.
   static func row(for code: String, kind: String? = nil, profile: String?) -> Row {
     let kind = kind.flatMap(ProtocolErrorKind.init)
     var row = row(for: code, kind, profile)
-    // A code may mean several things: of a backend that refuses this host, no login makes it another.
+    // A code may have several meanings: if a backend refuses this host, a login does not help.
     if code != ProtocolErrorCode.unknownOperation.rawValue, let status = kind?.status {
       row.status = status
     }
@@ -187,7 +188,7 @@ struct RefusalTable {
     case .backendUnavailable, .cognitoUnavailable, .throttled, .timeout, .shuttingDown:
       Row(status: .tryAgain)
     case .internal: Row(status: .unavailable, advice: "see 'journalctl -u credd'")
-    // A newer credd has codes that this credctl does not know.
+    // A newer credd may have codes that this credctl does not know.
     case nil: row(for: kind, login)
     }
   }

@@ -2,8 +2,8 @@ internal import CredCore
 
 /// The arguments of `get`, which credctl reads without ArgumentParser.
 ///
-/// SDKs run `get` often, and ArgumentParser takes longer than all that it does. ArgumentParser knows
-/// the verb too, for help.
+/// SDKs run `get` often, and ArgumentParser would take longer than all the rest. ArgumentParser
+/// knows the verb too, for help.
 public struct GetArguments {
   private var options: GetOptions
   private var hasProfileWord = false
@@ -15,10 +15,10 @@ public struct GetArguments {
 
   /// Reads the arguments after the program's name.
   ///
-  /// What it accepts means the same to ArgumentParser. The last of several values of an option
-  /// counts.
+  /// ArgumentParser gives every accepted line the same meaning. The last of several values of an
+  /// option counts.
   /// - Parameter profile: the profile if the arguments name none.
-  /// - Returns: nil where ArgumentParser must decide: another verb, or a question for help.
+  /// - Returns: nil if ArgumentParser must decide, for another verb or a request for help.
   /// - Throws: a ``Failure`` with ``Sysexit/usage`` for wrong arguments of `get`, and for a `--socket`
   ///   without a value before any verb.
   public static func read(
@@ -77,7 +77,7 @@ struct OptionReader {
   private var rest: ArraySlice<String>
   /// The value after `=` of the present option.
   private var attached: String?
-  /// What ``next()`` returned last.
+  /// The last result of ``next()``.
   private(set) var current: String?
 
   init(rest: ArraySlice<String>) {
@@ -97,11 +97,11 @@ struct OptionReader {
     return current
   }
 
-  /// Compares bytes: comparing characters would load Unicode's tables at every start.
+  /// Compares bytes, because comparing characters would load Unicode's tables at every start.
   static func isOption(_ word: String) -> Bool { word.utf8.first == UInt8(ascii: "-") }
 
-  /// The present option's value. A value that starts with a dash must be attached: without `=` it is
-  /// more often the next option.
+  /// The present option's value. A value that starts with a dash must follow `=`: otherwise it is
+  /// more likely the next option.
   mutating func value(of option: String) throws(Failure) -> String {
     let value = attached ?? (rest.first.map(Self.isOption) == true ? nil : rest.popFirst())
     guard let value, !value.isEmpty else {

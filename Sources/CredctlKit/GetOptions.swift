@@ -1,6 +1,6 @@
 internal import CredCore
 
-/// What `credctl get`, `env` and `exec` ask the daemon for.
+/// The options of the requests that `credctl get`, `env` and `exec` make.
 public struct GetOptions: Equatable, Sendable {
   public var socket: String?
   public var profile: String
@@ -8,15 +8,15 @@ public struct GetOptions: Equatable, Sendable {
   public var refresh = false
   /// The user whose credentials are wanted; nil for the caller's own.
   public var user: String?
-  /// Whether a command that renews is to do without `~/.aws/config`.
+  /// Whether a command that renews must not read `~/.aws/config`.
   public var leavesOutConfig = false
 
   public init(profile: String = DefaultProfile.ofDaemon) {
     self.profile = profile
   }
 
-  /// For a program that keeps the credentials until they expire: without `--min-ttl` they must be
-  /// valid for ``WaitLimits/usefulLifetime``.
+  /// The options for a program that keeps the credentials until they expire. Without `--min-ttl`,
+  /// they must be valid for ``WaitLimits/usefulLifetime``.
   public init(forEnvironment profile: String, socket: String?, waiting: Waiting, refresh: Bool) {
     self.socket = socket
     self.profile = profile
@@ -35,7 +35,7 @@ public struct GetOptions: Equatable, Sendable {
   }
 }
 
-/// The profile that is meant if the command line names none.
+/// The profile to use if the command line names none.
 public enum DefaultProfile {
   /// The daemon's own default.
   public static let ofDaemon = ProfileName.default
@@ -47,6 +47,6 @@ public enum DefaultProfile {
     return name
   }
 
-  /// Why a profile that is named twice is refused.
+  /// The refusal of a profile that is named twice.
   public static let namedTwice = "give the profile once, as a word or with '--profile'"
 }

@@ -1,19 +1,20 @@
-/// The process that made the socket at the other end of a connection, as the kernel names its user.
-/// With a socket of systemd's that is root, or the user whose manager it is.
+/// The process that made the socket at the other end of a connection; the kernel names its user. If
+/// systemd made the socket, that is root, or the user of the user manager.
 public enum Listener: Equatable, Sendable {
   /// Root, this user, or the user `credd`.
   case trusted
-  /// A user without a uid in this user namespace: the host's root, or anybody else outside it.
+  /// A user without a uid in this user namespace: the host's root, or anybody else outside the
+  /// namespace.
   case unmapped
   /// Another user.
   case stranger(uid: UInt32)
 
   /// - Parameters:
-  ///   - uid: the listener's.
+  ///   - uid: the listener's uid.
   ///   - own: this process's effective uid.
   ///   - overflow: the uid that stands for all users without one in this user namespace.
-  ///   - hasEveryUid: whether this namespace has all uids, as the host's has: then that uid is an
-  ///     ordinary user.
+  ///   - hasEveryUid: whether this namespace has all uids, like the host's. Then the overflow uid
+  ///     is an ordinary user.
   ///   - daemonUser: the uid of the user `credd`, if there is one.
   public init(
     uid: UInt32, own: UInt32, overflow: () -> UInt32, hasEveryUid: () -> Bool,
@@ -31,7 +32,7 @@ public enum Listener: Equatable, Sendable {
   }
 }
 
-/// Whether a request holds a secret, and who may get it.
+/// Whether a request contains a secret, and which listeners may get it.
 public enum SecretDelivery: Sendable {
   case none
   /// Only a listener whose user is known.
@@ -41,11 +42,11 @@ public enum SecretDelivery: Sendable {
 }
 
 extension Listener {
-  /// What to do with the connection, before anything is sent.
+  /// The decision about the connection, before anything is sent.
   public enum Judgement: Equatable, Sendable {
     case send
-    /// It is another user's socket at the place of this user's own: `sudo` and `su` may keep
-    /// `$XDG_RUNTIME_DIR`. The system's socket is next.
+    /// It is another user's socket in place of this user's: `sudo` and `su` may keep
+    /// `$XDG_RUNTIME_DIR`. The system's socket is tried next.
     case passOver
     case refuse(Failure)
   }

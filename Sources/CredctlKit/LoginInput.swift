@@ -1,20 +1,22 @@
 public import CredCore
 
-/// One `--login PROVIDER=@FILE` or `--login PROVIDER=-`: where credctl reads a provider's token.
+/// One `--login PROVIDER=@FILE` or `--login PROVIDER=-`: the source of a provider's token.
 ///
-/// Every user of the host could read a token on the command line.
+/// A token itself is not allowed on the command line, because every user of the host could read it
+/// there.
 public struct LoginSource: Equatable, Sendable {
   public enum Place: Equatable, Sendable {
     case file(String)
     case standardInput
   }
 
-  /// As in Cognito's logins map.
+  /// The name in Cognito's logins map.
   public let provider: String
   public let place: Place
 
-  /// Providers whose names in the logins map nobody remembers (Cognito developer guide, external
-  /// identity providers). A real name has a dot, so none is the same as a short one.
+  /// Short names for providers whose names in the logins map are hard to remember (Cognito
+  /// developer guide, external identity providers). Real names have a dot, so none equals a short
+  /// name.
   private static let shortNames = [
     "facebook": "graph.facebook.com", "google": "accounts.google.com",
     "amazon": "www.amazon.com", "apple": "appleid.apple.com",
@@ -22,7 +24,8 @@ public struct LoginSource: Equatable, Sendable {
 
   /// - Throws: a ``Failure`` with ``Sysexit/usage``. It does not repeat the text after `=`.
   public init(_ text: String, option: String = "--login") throws(Failure) {
-    // ARNs of SAML providers and names of user pools have no `=`, so the first one ends the provider.
+    // ARNs of SAML providers and names of user pools have no `=`, so the first `=` ends the
+    // provider's name.
     guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
       throw Failure(.usage, "option '\(option)' takes NAME=@FILE or NAME=-")
     }
@@ -40,7 +43,8 @@ public struct LoginSource: Equatable, Sendable {
     }
   }
 
-  /// Reads several sources: each provider once, at most one on standard input.
+  /// Reads several sources. Each provider may occur once, and at most one source may be standard
+  /// input.
   public static func list(
     _ texts: [String], option: String = "--login", most: Int = Limits.Upstream.logins
   ) throws(Failure) -> [LoginSource] {
@@ -118,7 +122,7 @@ public enum SecretText {
     return Secret(bytes)
   }
 
-  /// A `String` of up to 15 bytes would be a copy on the stack, which nobody wipes.
+  /// A `String` of up to 15 bytes would be a copy on the stack that is never wiped.
   private static func isText(_ bytes: [UInt8]) -> Bool {
     var decoder = UTF8()
     var rest = bytes.makeIterator()

@@ -62,7 +62,7 @@ public struct RequestLine: Sendable {
   }
 }
 
-/// Checks the daemon's line. Another program may listen at the socket: only a reply of the right
+/// Checks the daemon's line. Another program may listen at the socket, so only a reply of the right
 /// shape reaches standard output.
 public enum Reply {
   /// The reply as a value.
@@ -77,7 +77,7 @@ public enum Reply {
     } catch {
       throw noReply("it is not JSON (byte \(error.offset): \(error.message))")
     }
-    // An event may report an error, and is no refusal.
+    // An event may report an error, which is no refusal.
     if let error = reply["Error"], !(shape.isEvent && reply["Event"] != nil) {
       guard let refusal = Refusal(error) else { throw noReply("its Error has no code or message") }
       throw Failure(refusal, profile: profile)
@@ -97,19 +97,19 @@ public enum Reply {
   }
 }
 
-/// The members that a good reply to a request has.
+/// The members that a valid reply to a request has.
 public struct ReplyShape: Sendable {
   /// Members that must be non-empty strings.
   var texts: [String] = []
   var objects: [String] = []
   var arrays: [String] = []
-  /// The whole line must be printable ASCII: credctl prints it as it is, and standard output may be a
-  /// terminal.
+  /// Whether the whole line must be printable ASCII: credctl prints it unchanged, and standard
+  /// output may be a terminal.
   var isPlain = false
-  /// The line may hold an `Error` beside its `Event`.
+  /// Whether the line may contain an `Error` beside its `Event`.
   var isEvent = false
 
-  // Computed: at every start one shape is used once.
+  // Shapes are computed, because each run uses one shape once.
 
   /// The `credential_process` format.
   public static var credentials: ReplyShape {
@@ -125,7 +125,7 @@ public struct ReplyShape: Sendable {
   /// `status` with `profiles`.
   public static var profiles: ReplyShape { ReplyShape(arrays: ["Profiles"]) }
   public static var daemon: ReplyShape { ReplyShape(objects: ["Daemon"]) }
-  /// A line of `watch`. A newer daemon may have events that are not of a profile.
+  /// A line of `watch`. A newer daemon may have events that belong to no profile.
   public static var event: ReplyShape { ReplyShape(texts: ["Event"], isEvent: true) }
   /// `endpoint`.
   public static var endpoint: ReplyShape { ReplyShape(texts: ["Url", "Token"], isPlain: true) }

@@ -1,7 +1,7 @@
-/// What a user's `~/.aws/config` says about where credentials come from.
+/// The sources of credentials in a user's `~/.aws/config`.
 ///
-/// SDKs look there before they ask the endpoint. The file stays in use, because it also names the
-/// region and authorities.
+/// SDKs look there before they ask the endpoint. The file is still used, because it also names the
+/// region and the authorities.
 public enum SharedConfiguration {
   /// Keys that name a source of credentials, in the order in which they are looked for.
   private static let sources = [
@@ -9,7 +9,7 @@ public enum SharedConfiguration {
     "web_identity_token_file", "source_profile", "credential_source", "login_session",
   ]
 
-  /// Where the file is; nil without a home.
+  /// The path of the file; nil without a home directory.
   public static func path(environment: (String) -> String?) -> String? {
     if let path = environment("AWS_CONFIG_FILE"), !path.isEmpty { return path }
     guard let home = environment("HOME"), !home.isEmpty else { return nil }
@@ -36,7 +36,7 @@ public enum SharedConfiguration {
     return sources.first(where: found.contains)
   }
 
-  /// What a user is told whose programs would not ask the endpoint.
+  /// The warning for a user whose programs would not ask the endpoint.
   public static func warning(of source: String, in path: String) -> String {
     "[default] of \(path) has \(source), which SDKs may take before the endpoint; '--no-config' "
       + "leaves the file out"

@@ -1,10 +1,10 @@
 public import CredCore
 
-/// The replies to a `status` that comes in pages, as one reply.
+/// Joins the pages of a `status` into one reply.
 public struct StatusPages: Sendable {
-  /// Sessions of a page. A reply of so many is less than 1 MiB and has less than 10,000 values.
+  /// Sessions of a page. Such a reply has less than 1 MiB and less than 10,000 values.
   public static let size = 250
-  /// More pages than the daemon can have sessions for.
+  /// More pages than all sessions of a daemon can fill.
   private static let most = Limits.Session.most / size + 1
 
   private var last: JSONValue?
@@ -15,13 +15,13 @@ public struct StatusPages: Sendable {
 
   public init() {}
 
-  /// Whether the daemon's only reply is the whole.
+  /// Whether there was only one page.
   public var isOnePage: Bool { count == 1 && next == nil }
 
   /// Adds a page.
   ///
-  /// - Parameter reply: checked against ``ReplyShape/status``.
-  /// - Throws: where the pages do not come to an end.
+  /// - Parameter reply: a reply that was checked against ``ReplyShape/status``.
+  /// - Throws: if there are too many pages.
   public mutating func add(_ reply: JSONValue) throws(Failure) {
     count += 1
     last = reply
@@ -37,7 +37,7 @@ public struct StatusPages: Sendable {
     }
   }
 
-  /// One reply with the sessions of all pages, and all else as in the last page.
+  /// One reply with the sessions of all pages, and the other members of the last page.
   public var whole: JSONValue {
     guard case .object(let members) = last else { return .object([]) }
     return .object(

@@ -5,11 +5,12 @@ public struct StatusReport: Sendable {
   private let sessions: [JSONValue]
   private let daemon: DaemonLine
   private let now: WallTime
-  /// AWS's clock minus this host's, where they differ. AWS sets the ends of credentials by its own.
+  /// AWS's clock minus this host's, if they differ. AWS sets the expiration of credentials by its
+  /// own clock.
   private let skew: Int64
 
   /// - Parameters:
-  ///   - reply: checked against ``ReplyShape/status``.
+  ///   - reply: a reply that was checked against ``ReplyShape/status``.
   ///   - profile: the only profile to show; nil for all.
   public init(_ reply: JSONValue, profile: String? = nil, now: WallTime) {
     self.sessions = Self.sessions(of: reply, in: profile)
@@ -23,7 +24,7 @@ public struct StatusReport: Sendable {
     return sessions.filter { profile == nil || $0["Profile"]?.text == profile }
   }
 
-  /// The reply with the sessions of one profile alone, as a line of JSON.
+  /// The reply with only the sessions of one profile, as a line of JSON.
   public static func line(_ reply: JSONValue, profile: String) -> [UInt8] {
     var writer = JSONWriter()
     writer.beginObject()
@@ -41,8 +42,8 @@ public struct StatusReport: Sendable {
 
   /// The daemon in one line, then the sessions.
   ///
-  /// On a terminal no line is wider than that, and errors follow the table. Elsewhere a session is one
-  /// line with everything.
+  /// On a terminal, no line is wider than the terminal, and errors follow the table. When output is
+  /// not a terminal, each session is one line with all its fields.
   public func rendered(on display: TextTable.Display) -> String {
     let head = ([daemon.text] + [daemon.listeners].compactMap(\.self) + daemon.troubles)
       .flatMap { WrappedText.lines($0, width: display.width) }.map { $0 + "\n" }.joined()
@@ -87,12 +88,12 @@ public struct StatusReport: Sendable {
     return text
   }
 
-  /// The error of a session in lines of its own; empty without one.
+  /// The error of a session in separate lines; empty without an error.
   private func problem(_ session: JSONValue, on display: TextTable.Display) -> String {
     guard let error = error(session) else { return "" }
     let profile = session["Profile"]?.text ?? "-"
     let text = PlainText.oneLine("\(profile) of \(user(session) ?? "-"): \(error)")
-    // After a new sign-in, or one that was given up, the failure is past.
+    // After a new or abandoned sign-in, the failure is over.
     let isPresent = session["Failures"]?.integer ?? 0 > 0
     let lines = WrappedText.lines(text, width: display.width).map { line in
       display.hasColour && isPresent ? TextTable.Colour.red.painted(line) : line
@@ -168,7 +169,7 @@ public enum ProfileList {
 }
 
 extension JSONWriter {
-  /// Writes a value that was read, numbers as they were spelled.
+  /// Writes a value that was read. Numbers keep their spelling.
   mutating func value(_ value: JSONValue) {
     switch value {
     case .null: raw(Array("null".utf8))
@@ -190,16 +191,16 @@ extension JSONWriter {
   }
 }
 
-/// The `Daemon` object of a reply in one line, and a line for each problem that a person should
-/// solve.
+/// The `Daemon` object of a reply in one line, with a further line for each problem that a person
+/// should solve.
 public struct DaemonLine: Sendable {
   public let text: String
-  /// Where it listens; nil if an older daemon does not say.
+  /// Where the daemon listens; nil if an older daemon does not say it.
   public let listeners: String?
-  /// Empty if there is no problem, or if the caller is no administrator.
+  /// The problems. Empty if there are none, or if the caller is no administrator.
   public let troubles: [String]
 
-  /// Reads `credd 1.0, pid 42, up 3 h` from the members that are there.
+  /// Makes `credd 1.0, pid 42, up 3 h` from the members that are present.
   public init(_ daemon: JSONValue?) {
     var text = "credd"
     if let version = daemon?["Version"]?.text { text += " \(version)" }
@@ -241,8 +242,9 @@ public struct DaemonLine: Sendable {
 public enum EventLine {
   /// `2026-01-01T00:00:00Z work: refreshed, expires in 60 min`.
   ///
-  /// - Parameter event: checked against ``ReplyShape/event``.
-  /// - Returns: nil for an event that this version does not know. `--json` prints it all the same.
+  /// - Parameter event: an event that was checked against ``ReplyShape/event``.
+  /// - Returns: nil for an event that this version does not know. `--json` still prints such an
+  ///   event.
   public static func text(of event: JSONValue, now: WallTime) -> String? {
     guard let what = what(event) else { return nil }
     let profile = event["Profile"]?.text ?? "-"
@@ -292,7 +294,7 @@ public enum RelativeTime {
     return seconds == 0 ? "now" : seconds > 0 ? "in \(length)" : "\(length) ago"
   }
 
-  /// `42 min`, rounded down: credentials must not seem to last longer than they do.
+  /// `42 min`, rounded down, because credentials must not seem to last longer than they do.
   public static func span(_ seconds: UInt64) -> String {
     switch seconds {
     case ..<120: "\(seconds) s"

@@ -23,9 +23,9 @@ public struct TextTable: Sendable {
     func painted(_ text: String) -> String { "\u{1B}[\(rawValue)m\(text)\u{1B}[0m" }
   }
 
-  /// What the output can show.
+  /// The abilities of the output.
   public struct Display: Sendable {
-    /// Columns of the terminal; nil if no line is cut.
+    /// The width of the terminal in columns; nil if lines are not cut.
     public var width: Int?
     public var hasColour: Bool
 
@@ -36,9 +36,9 @@ public struct TextTable: Sendable {
   }
 
   private let header: [String]
-  /// The columns to shorten, in this order, until the line fits; and their least widths.
+  /// The columns to shorten, in this order, until the line fits, with their least widths.
   private let shrinking: [(column: Int, least: Int)]
-  /// The columns to leave out, in this order, if the line does not even fit shortened.
+  /// The columns to omit, in this order, if the line does not fit even when shortened.
   private let optional: [Int]
   private var rows: [[Cell]] = []
 
@@ -113,8 +113,8 @@ extension TextTable {
 
 /// Text in several lines, for a terminal.
 enum WrappedText {
-  /// Lines of at most `width` characters, broken between words; all but the first are indented. A
-  /// word that is longer than a line is broken.
+  /// Lines of at most `width` characters, broken between words. All lines except the first are
+  /// indented. A word that is longer than a line is broken too.
   static func lines(_ text: String, width: Int?) -> [String] {
     guard let width, width > 10 else { return [text] }
     var lines: [String] = []
@@ -139,14 +139,14 @@ enum WrappedText {
 
 /// Makes text from outside safe for a terminal.
 public enum PlainText {
-  /// Characters of an error line. The rest of a longer text from a daemon or a backend is cut.
+  /// The most characters of an error line. A longer text from a daemon or a backend is cut.
   public static let lengthLimit = 1000
 
-  /// The text on one line of at most ``lengthLimit`` characters. Control characters could command a
-  /// terminal, and format characters reorder or hide text: both are removed. A line break becomes a
-  /// space.
+  /// The text on one line of at most ``lengthLimit`` characters. Both control characters, which
+  /// could control a terminal, and format characters, which could reorder or hide text, are
+  /// removed. A line break becomes a space.
   public static func oneLine(_ text: String) -> String {
-    // Most texts need no change. Looking at characters would load Unicode's tables.
+    // Most texts need no change, and looking at characters would load Unicode's tables.
     let isPlain =
       text.utf8.count <= lengthLimit && text.utf8.allSatisfy { $0 == 0x20 || $0.isVisible }
     guard !isPlain else { return text }

@@ -1,4 +1,4 @@
-/// Why no reply came over the socket.
+/// The reason why no reply came over the socket.
 public enum TransportError: Error, Equatable, Sendable {
   /// No process listens at the path (ENOENT, ECONNREFUSED).
   case noListener
@@ -8,15 +8,15 @@ public enum TransportError: Error, Equatable, Sendable {
   case pathTooLong(limit: Int)
   /// credd accepted no connection in time.
   case connectTimedOut(seconds: Int)
-  /// credd sent no whole reply in time.
+  /// credd sent no complete reply in time.
   case replyTimedOut(seconds: Int)
-  /// credd closed the connection before a whole reply.
+  /// credd closed the connection before the reply was complete.
   case closedEarly
   /// The reply is longer than ``ReplyLimits/line``.
   case replyTooLong
   /// The reader of standard output is gone, as after `credctl watch | head`.
   case outputClosed
-  /// The user pressed Ctrl-C while the reply was waited for.
+  /// The user pressed Ctrl-C while credctl waited for the reply.
   case interrupted
   /// A system call failed: its name, and the text of strerror(3).
   case system(call: String, text: String)
@@ -58,7 +58,7 @@ extension Failure {
     }
   }
 
-  /// Where the output is a stream of events, its reader ends it so: see ``Sysexit/success``.
+  /// A reader of a stream of events ends it in this way: see ``Sysexit/success``.
   public static let outputClosed = Failure(.outputFailed, "standard output is closed")
 
   /// Ctrl-C at a prompt, or while a user signs in elsewhere.
@@ -79,12 +79,12 @@ extension SocketPath {
 
 /// How long credctl waits for a socket that may appear.
 public enum SocketWait {
-  /// Milliseconds between two attempts, and how many there are: 300 ms in all.
+  /// The milliseconds between two attempts, and the number of attempts: 300 ms in all.
   public static let milliseconds = 10
   public static let attempts = 30
 }
 
-/// Where credd listens, and where the path comes from: the advice of an error depends on it.
+/// The path where credd listens, and its origin, on which the advice of an error depends.
 public struct SocketPath: Equatable, Sendable {
   public enum Origin: Equatable, Sendable {
     /// `--socket` or `$CREDD_SOCKET`.
@@ -107,12 +107,12 @@ public struct SocketPath: Equatable, Sendable {
   }
 
   /// Takes the first of: `--socket`, `$CREDD_SOCKET`, `$XDG_RUNTIME_DIR/credd/credd.sock` if it exists,
-  /// `/run/credd/credd.sock`. An empty variable counts as unset. Who listens there is judged once
-  /// credctl is connected: see ``Listener``.
+  /// `/run/credd/credd.sock`. An empty variable counts as unset. credctl checks who listens there
+  /// when it is connected: see ``Listener``.
   ///
   /// - Parameters:
   ///   - exists: whether a path exists.
-  ///   - passesOverUser: whether the socket in `$XDG_RUNTIME_DIR` turned out to be another user's.
+  ///   - passesOverUser: whether the socket in `$XDG_RUNTIME_DIR` was found to be another user's.
   public init(
     argument: String?, environment: (String) -> String?, exists: (String) -> Bool,
     passesOverUser: Bool = false
@@ -126,8 +126,8 @@ public struct SocketPath: Equatable, Sendable {
     }
   }
 
-  /// Whether a socket may appear in a moment: systemd removes and makes it again when it restarts the
-  /// socket's unit, and leaves its folder alone.
+  /// Whether a socket may appear in a moment. When systemd restarts the socket's unit, it removes
+  /// the socket and makes it again, but the folder stays.
   public static func mayAppear(
     argument: String?, environment: (String) -> String?, exists: (String) -> Bool
   ) -> Bool {

@@ -1,6 +1,6 @@
 internal import CredCore
 
-/// What `--min-ttl` and `--wait` ask for.
+/// The values of `--min-ttl` and `--wait`.
 public struct Waiting: Equatable, Sendable {
   /// How long the credentials or the token must stay valid.
   public var minimumLifetime: Seconds?
@@ -9,7 +9,7 @@ public struct Waiting: Equatable, Sendable {
 
   public init() {}
 
-  /// For a request of an SDK, some of which give up after a second.
+  /// The values for requests of SDKs, some of which give up after a second.
   public static var ofEndpoint: Waiting {
     var waiting = Waiting()
     waiting.wait = Seconds(milliseconds: 900)
@@ -32,7 +32,7 @@ public struct Waiting: Equatable, Sendable {
     wait = try Self.seconds(text, of: "--wait", most: WaitLimits.longestWait)
   }
 
-  /// Seconds until credctl gives up: the daemon's own wait and a margin.
+  /// Seconds until credctl gives up: the daemon's wait and a margin.
   public var timeout: Int { (wait?.roundedUp ?? WaitLimits.defaultWait) + WaitLimits.margin }
 
   public func add(to request: inout RequestLine) {
@@ -80,10 +80,10 @@ public struct Seconds: Equatable, Sendable {
     self.milliseconds = milliseconds
   }
 
-  /// The shortest whole number of seconds that is not less.
+  /// The time in whole seconds, rounded up.
   public var roundedUp: Int { (milliseconds + 999) / 1000 }
 
-  /// As a number in JSON: `5`, `0.25`.
+  /// The time as a number in JSON: `5`, `0.25`.
   var json: [UInt8] {
     var digits = Array("\(milliseconds / 1000)".utf8)
     let fraction = milliseconds % 1000
@@ -96,29 +96,29 @@ public struct Seconds: Equatable, Sendable {
   }
 }
 
-/// The bounds of a reply.
+/// The limits of a reply.
 public enum ReplyLimits {
   /// Bytes of one reply. Credentials take two KiB; `status` of three thousand sessions fits.
   public static let line = 1 << 20
-  /// Bytes of the first buffer: one `read` takes a reply with credentials.
+  /// Bytes of the first buffer, so that one `read` takes a reply with credentials.
   public static let firstBuffer = 4 << 10
 }
 
 /// How many seconds credctl waits, so that no command hangs for ever.
 public enum WaitLimits {
-  /// For a verb that the daemon answers from memory. Every longer wait gets as much added.
+  /// The wait for a verb that the daemon answers from memory. It is added to every longer wait.
   public static let margin = 10
-  /// How long the daemon waits for a sign-in if the request does not say.
-  /// Not computed from `Limits.Line.defaultWait`, which would load 128-bit arithmetic at every `get`.
+  /// How long the daemon waits for a sign-in if the request does not say it. It is not computed
+  /// from `Limits.Line.defaultWait`, because that would load 128-bit arithmetic at every `get`.
   public static let defaultWait = 5
   /// The longest `wait` that the daemon accepts.
   public static let longestWait = Int(Limits.Line.longestWaitSeconds)
   /// The longest `min_ttl` that the daemon accepts.
   public static let longestLifetime = Int(Limits.Line.longestLifetimeSeconds)
-  /// The least lifetime for `exec` and `env` without `--min-ttl`: nothing renews credentials in an
-  /// environment, and SDKs treat credentials with less than 15 min left as expired.
+  /// The least lifetime for `exec` and `env` without `--min-ttl`. Credentials in an environment are
+  /// never renewed, and SDKs treat credentials with less than 15 min left as expired.
   public static let usefulLifetime = Seconds(milliseconds: 15 * 60 * 1000)
-  /// For `ping` without `--timeout`: a daemon that works answers in far less.
+  /// The wait of `ping` without `--timeout`. A daemon that works answers much faster.
   public static let ping = 5
 
   /// Reads the value of `ping`'s `--timeout`.
@@ -130,15 +130,15 @@ public enum WaitLimits {
     return seconds
   }
 
-  /// How many daemons one `get` asks if each ends before it answers. A `get` survives a restart; it
-  /// reports a daemon that ends again and again.
+  /// How many daemons one `get` asks if each ends before it answers. So a `get` survives a restart,
+  /// and reports a daemon that ends again and again.
   public static let daemonsAsked = 3
-  /// For `login` and `logout`, which call the organisation's servers.
+  /// The wait of `login` and `logout`, which call the organisation's servers.
   public static let upstream = 60
 }
 
-/// The bounds of what a person or a script gives to credctl.
+/// The limits of input that a person or a script gives to credctl.
 public enum InputLimits {
-  /// Bytes of a token or password: a character takes four bytes of UTF-8 at most.
+  /// Bytes of a token or password; a character takes at most four bytes of UTF-8.
   public static let secret = 4 * Limits.Upstream.tokenLength
 }

@@ -1,2 +1,2 @@
-// What is shipped, as one target: `scripts/build --target Programs` builds and links the three
-// programs, and neither simulation nor fuzzing nor tests.
+// The shipped programs as one target: `scripts/build --target Programs` builds and links the three
+// programs, without simulation, fuzzing and tests.

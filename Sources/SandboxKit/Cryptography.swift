@@ -1,11 +1,11 @@
 import CSandboxCrypto
 
-/// The cryptography of the sandbox: GnuTLS's, where the daemon has OpenSSL's.
+/// The cryptography of the sandbox, from GnuTLS. The daemon uses OpenSSL.
 ///
-/// Each `unsafe` here calls a C function that gets arrays with their lengths, and reads and writes no
-/// further. It keeps no pointer.
+/// Each `unsafe` here calls a C function that gets arrays with their lengths. The function reads
+/// and writes only within them, and keeps no pointer.
 public enum Cryptography {
-  /// An error of GnuTLS: a key or a vector of a wrong length, or no memory.
+  /// An error of GnuTLS: a key or a vector has a wrong length, or memory ran out.
   public struct Refused: Error {}
 
   private static let blockSize = Int(CSANDBOX_AES_BLOCK_SIZE)
@@ -52,7 +52,8 @@ public enum Cryptography {
     return data
   }
 
-  /// Whether a signature of two numbers (ES256) is that of a private key in PEM, of the curve P-256.
+  /// Whether a signature of two numbers (ES256) was made with a private key in PEM, on the curve
+  /// P-256.
   static func isValid(
     _ signature: [UInt8], of message: [UInt8], byP256KeyIn pem: [UInt8]
   ) -> Bool {
@@ -61,7 +62,7 @@ public enum Cryptography {
       text, text.count, message, message.count, signature, signature.count)
   }
 
-  /// - Throws: where a length or the padding is wrong, too.
+  /// - Throws: also if a length or the padding is wrong.
   public static func decryptAES128CBC(
     _ ciphertext: [UInt8], key: [UInt8], iv: [UInt8]
   ) throws(Refused) -> [UInt8] {
@@ -93,7 +94,7 @@ public enum Cryptography {
     }
   }
 
-  /// Bytes of a key in PEM, with room to spare: one of 4096 bits has 3,300.
+  /// The most bytes of a key in PEM. A key of 4096 bits has 3,300.
   private static let longestFile = 16_384
   /// Bytes of a signature by a key of 4096 bits.
   private static let longestSignature = 512
@@ -162,7 +163,7 @@ public enum Cryptography {
       handle, digest.code, message, message.count, signature, signature.count)
   }
 
-  /// What a function of the shim writes, which returns the length or -1.
+  /// The output of a shim function that returns the length or -1.
   private func output(
     _ capacity: Int, _ write: (UnsafeMutablePointer<UInt8>?, Int) -> Int
   ) throws(Cryptography.Refused) -> [UInt8] {

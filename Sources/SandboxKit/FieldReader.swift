@@ -1,7 +1,7 @@
 /// Reads a JSON object field by field; errors name the field.
 struct FieldReader {
   private let members: [String: JSON]
-  /// Where the object stands, as `Pools[0]`; empty at the top.
+  /// The object's path, such as `Pools[0]`; empty at the top.
   private let path: String
   private var known: Set<String> = []
 

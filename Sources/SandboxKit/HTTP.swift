@@ -1,13 +1,13 @@
 public import FoundationEssentials
 
-/// One HTTP request, read as a whole.
+/// One complete HTTP request.
 public struct HTTPRequest: Sendable {
   public var method: String
   /// The path as it was sent, percent-encoded.
   public var path: String
-  /// What follows `?`, percent-encoded; empty without.
+  /// The text after `?`, percent-encoded; empty without a query.
   public var query: String
-  /// Fields in the order they came; names as they were spelt.
+  /// The fields in the order of their arrival, with the names as they were spelt.
   public var headers: [HTTPField]
   public var body: [UInt8]
 
@@ -84,8 +84,8 @@ public struct HTTPReply: Sendable, Equatable {
 struct FormParameters {
   private var values: [String: String] = [:]
 
-  /// - Parameter text: `name=value&…`, percent-encoded. Of two equal names the first is used.
-  ///   Parameters that are not UTF-8 once decoded are left out.
+  /// - Parameter text: `name=value&…`, percent-encoded. If two names are equal, the first one is
+  ///   used. Parameters that are not UTF-8 when decoded are omitted.
   init(_ text: String) {
     for pair in text.split(separator: "&") {
       let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -107,7 +107,7 @@ struct FormParameters {
   var names: Set<String> { Set(values.keys) }
 }
 
-/// The text without its percent-encoding; nil where it is broken or not UTF-8.
+/// The text without its percent-encoding; nil if the encoding is broken or the text is not UTF-8.
 func percentDecoded(_ text: Substring, plusIsSpace: Bool = false) -> String? {
   var bytes: [UInt8] = []
   var rest = text.utf8[...]
@@ -127,7 +127,7 @@ func percentDecoded(_ text: Substring, plusIsSpace: Bool = false) -> String? {
 }
 
 extension Date {
-  /// Whole seconds since 1970, rounded down, as token claims count.
+  /// Whole seconds since 1970, rounded down, as in token claims.
   var epochSeconds: Int { Int(timeIntervalSince1970.rounded(.down)) }
 
   /// `2015-09-22T18:08:03Z`.

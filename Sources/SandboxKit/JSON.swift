@@ -1,14 +1,14 @@
 import FoundationEssentials
 
-/// A JSON value as the sandbox reads and writes it.
+/// A JSON value that the sandbox reads or writes.
 ///
-/// The sandbox has a JSON type of its own, on another reader than the daemon's, so that a fault in
-/// one of the two cannot hide in the other.
+/// The sandbox has a separate JSON type, with another reader than the daemon's, so that the two do
+/// not share a fault.
 public enum JSON: Sendable, Equatable {
   case null
   case bool(Bool)
   case number(Double)
-  /// Written as Cognito writes timestamps: epoch seconds with an exponent, as 1.7E9.
+  /// Written like Cognito's timestamps: epoch seconds with an exponent, such as 1.7E9.
   case timestamp(Double)
   case string(String)
   case array([JSON])
@@ -20,7 +20,7 @@ public enum JSON: Sendable, Equatable {
     self = value
   }
 
-  /// Member of an object; nil for an absent member and for a null one, which AWS treats alike.
+  /// A member of an object; nil if the member is absent or null, which are the same for AWS.
   public subscript(_ key: String) -> JSON? {
     guard case .object(let members) = self, let value = members[key], value != .null else {
       return nil
@@ -138,8 +138,8 @@ extension JSON {
     Int(exactly: number).map(String.init) ?? String(number)
   }
 
-  /// As Java's `Double.toString` spells an epoch: 1469653534 is `1.469653534E9`. Cognito answers
-  /// so, and readers that expect plain digits have failed on it.
+  /// As Java's `Double.toString` spells an epoch: 1469653534 is `1.469653534E9`. Cognito uses this
+  /// form, and readers that expect plain digits have failed on it.
   private static func exponentSpelling(of seconds: Double) -> String {
     guard seconds >= 1e7 else { return String(seconds) }
     var digits = String(Int(seconds))

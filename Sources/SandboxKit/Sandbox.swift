@@ -7,8 +7,8 @@ public struct Sandbox: Sendable {
   var counters = CallCounters()
 
   /// - Parameters:
-  ///   - issuer: signs all tokens.
-  ///   - randomSeed: the same seed makes the same identities and keys.
+  ///   - issuer: the signer of all tokens.
+  ///   - randomSeed: the same seed gives the same identities and keys.
   public init(_ seed: SandboxSeed, issuer: TokenIssuer, randomSeed: UInt64) {
     state = SandboxState(seed, issuer: issuer, randomSeed: randomSeed)
   }
@@ -17,7 +17,7 @@ public struct Sandbox: Sendable {
 
   public mutating func connectionClosed() { counters.connectionClosed() }
 
-  /// The answer was sent, or its client has disconnected.
+  /// Call it when the answer was sent, or its client has disconnected.
   public mutating func ended(_ answer: Answer) {
     if answer.isCounted { counters.ended() }
   }
@@ -79,7 +79,7 @@ public struct Sandbox: Sendable {
 
   /// The service of a request: the services share one port.
   private static func call(of request: HTTPRequest) -> ServiceCall? {
-    // `/logout` is a page of the Hosted UI, and by POST the token backend's.
+    // `GET /logout` is a page of the Hosted UI; `POST /logout` belongs to the token backend.
     if let operation = HostedUI.operation(of: request) {
       return ServiceCall(service: .userPool, operation: operation)
     }
@@ -113,25 +113,25 @@ public struct Answer: Sendable {
     case truncated
     /// The connection is reset.
     case reset
-    /// Nothing, until the client disconnects.
+    /// No reply is sent; the connection stays until the client disconnects.
     case never
   }
 
   public var reply: HTTPReply
   public var delivery = Delivery.whole
-  /// Seconds to wait first.
+  /// Seconds to wait before the reply.
   public var delay = 0.0
   /// The `Date` field.
   public var date: Date
-  /// The call counts as under way until ``Sandbox/ended(_:)``.
+  /// Whether the call counts as under way until ``Sandbox/ended(_:)``.
   public var isCounted = false
 }
 
-/// An error as a service answers it: AWS's code and words.
+/// An error of a service, with AWS's code and text.
 public struct ServiceError: Error, Equatable {
   /// HTTP status.
   public var status: Int
-  /// AWS's error code, as NotAuthorizedException.
+  /// AWS's error code, such as NotAuthorizedException.
   public var code: String
   public var message: String
 

@@ -1,5 +1,5 @@
-/// A small generator whose sequence is the same everywhere for a seed (SplitMix64; Steele, Lea and
-/// Flood, 2014). For values that need only be different, and for runs that can be repeated.
+/// A small generator that gives the same sequence for the same seed everywhere (SplitMix64; Steele,
+/// Lea and Flood, 2014). For values that need only be different, and for runs that can be repeated.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
 

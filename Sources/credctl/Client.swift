@@ -2,7 +2,7 @@ import CredCore
 import CredctlKit
 import Glibc
 
-/// Sends one request to the daemon, over a connection of its own.
+/// Sends requests to the daemon, each over a new connection.
 struct Client {
   private let argument: String?
 
@@ -19,9 +19,9 @@ struct Client {
   private static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
   /// - Parameters:
-  ///   - seconds: for the connection, and again for the reply.
-  ///   - secret: who may get the request.
-  ///   - terminal: one in raw mode, at which a Ctrl-C ends the wait; -1 for none.
+  ///   - seconds: the time to connect, and again the time for the reply.
+  ///   - secret: whether the request contains a secret, and which listeners may get it.
+  ///   - terminal: a terminal in raw mode, at which Ctrl-C ends the wait; -1 for none.
   func ask(
     _ request: consuming [UInt8], for shape: ReplyShape, profile: String? = nil,
     seconds: Int = WaitLimits.margin, secret: SecretDelivery = .none, watching terminal: CInt = -1
@@ -31,8 +31,8 @@ struct Client {
       request, for: shape, profile: profile, seconds: seconds, secret, watching: terminal)
   }
 
-  /// The same for a request that may be sent twice. A daemon that restarts or crashes leaves some
-  /// clients without a reply: they ask the next daemon, and wait for it in systemd's socket.
+  /// Sends a request that may be sent twice. If a daemon restarts or crashes, some clients get no
+  /// reply: they ask the next daemon, and wait for it in systemd's socket.
   func askAcrossRestart(
     _ request: consuming [UInt8], for shape: ReplyShape, profile: String?, seconds: Int
   ) throws(Failure) -> Answer {
@@ -51,7 +51,7 @@ struct Client {
 
   /// Asks for credentials and then for the identity, in one exchange.
   ///
-  /// - Returns: nil for an identity that did not come: the credentials are good without it.
+  /// - Returns: nil for the identity if it did not come; the credentials are good without it.
   func askForBoth(
     _ request: consuming [UInt8], and identity: [UInt8], profile: String, seconds: Int
   ) throws(Failure) -> (credentials: JSONValue, identity: JSONValue?) {
@@ -72,7 +72,7 @@ struct Client {
   private func acrossRestart<Result>(
     seconds: Int, _ attempt: (_ secondsLeft: Int) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    // In nanoseconds: dividing `Duration` would load 128-bit arithmetic at every `get`.
+    // In nanoseconds, because dividing `Duration` would load 128-bit arithmetic at every `get`.
     let end = Clock.nanoseconds + Int64(seconds) * 1_000_000_000
     var lastEnd: Failure?
     var daemons = 1
@@ -81,7 +81,7 @@ struct Client {
       do throws(Failure) {
         return try attempt(left)
       } catch {
-        // A daemon that was there a moment ago may come back: that is no absence.
+        // A daemon that ran a moment ago may come back, so it does not count as absent.
         if error.isAbsenceOfDaemon, let lastEnd { throw lastEnd }
         guard error.isEndOfDaemon, daemons < WaitLimits.daemonsAsked, Clock.nanoseconds < end else {
           throw error
@@ -110,7 +110,7 @@ struct Client {
   ) throws(Failure) {
     defer { request.wipe() }
     let buffer = ReplyBuffer()
-    // The present state comes at once. After it the daemon may be silent for ever.
+    // The present state comes at once. After that, the daemon may be silent for ever.
     let connection = try send(request, firstReplyInto: buffer, seconds: WaitLimits.margin)
     while true {
       let reply = try Reply.check(buffer.line, has: shape, profile: profile)
@@ -150,7 +150,7 @@ struct Client {
     return connection
   }
 
-  /// Connects, and lets the kernel say who listens before anything is sent.
+  /// Connects, and asks the kernel who listens before it sends anything.
   private func connect(seconds: Int, _ secret: SecretDelivery) throws(Failure) -> ControlSocket {
     var attemptsLeft = SocketWait.attempts
     var passesOverUser = false
@@ -177,7 +177,7 @@ struct Client {
   }
 }
 
-/// A reply of the right shape: the daemon's bytes, and their value.
+/// A reply of the right shape: the daemon's bytes and their JSON value.
 struct Answer {
   let reply: JSONValue
   private let buffer: ReplyBuffer
@@ -212,13 +212,13 @@ struct Answer {
 
 /// The host's clocks.
 enum Clock {
-  /// For deadlines: since the boot.
+  /// The time since boot, for deadlines.
   static var nanoseconds: Int64 {
     let time = read(CLOCK_BOOTTIME)
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
-  /// For times that people read.
+  /// The time of day, for people.
   static var wallTime: WallTime {
     let time = read(CLOCK_REALTIME)
     return WallTime(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)

@@ -1,10 +1,10 @@
 import ArgumentParser
 import CredctlKit
 
-/// What shells complete that credctl has to say while a line is typed; ArgumentParser makes the rest.
+/// Completions that only credctl can give while a line is typed. ArgumentParser makes the rest.
 /// The shell runs credctl with the words of the line: see `CompletionKind.custom`.
 enum Completion {
-  /// The profile as a word, which is named once.
+  /// The profile as a word. It is completed only if the line does not name one yet.
   static let profile = CompletionKind.custom { words, index, _ in
     let line = TypedLine(words, before: index)
     guard !line.isOfCommand else { return [] }
@@ -16,14 +16,14 @@ enum Completion {
     profiles(TypedLine(words, before: index))
   }
 
-  /// The words of `clear`: what to clear, and before it the profile.
+  /// The words of `clear`: the profile, then the part to clear.
   static let cleared = CompletionKind.custom { words, index, _ in
     let line = TypedLine(words, before: index)
     let parts = Clear.Part.allCases.map(\.rawValue)
     return line.words.count > 1 || line.namesProfile ? parts : parts + profiles(line)
   }
 
-  /// What stands before a command.
+  /// The word before a command.
   static let command = CompletionKind.custom { words, index, _ in
     TypedLine(words, before: index).isOfCommand ? [] : ["--"]
   }
@@ -51,12 +51,13 @@ private struct TypedLine {
   private(set) var socket: String?
   /// Whether an option names the profile.
   private(set) var namesProfile = false
-  /// Whether the last word stands behind the `--` of `exec` and `serve`.
+  /// Whether the last word is after the `--` of `exec` and `serve`.
   private(set) var isOfCommand = false
-  /// The verb, and the words after it that are no options and none of the values known here.
+  /// The verb and the words after it, without options and without the values of options that are
+  /// known here.
   private(set) var words: [String] = []
 
-  /// - Parameter words: with the program's name.
+  /// - Parameter words: the words, including the program's name.
   init(_ words: [String], before index: Int) {
     var rest = words.prefix(max(0, index)).dropFirst()
     while let word = rest.popFirst() {

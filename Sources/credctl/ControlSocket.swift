@@ -11,7 +11,8 @@ struct ControlSocket: ~Copyable {
   init(connectingTo path: SocketPath, seconds: Int) throws(TransportError) {
     let address = try Self.address(of: path.path)
     let descriptor = Descriptor(owning: try Self.open())
-    // A full backlog blocks connect(2) of a Unix socket, and a slow reader send(2). Both obey this.
+    // A full backlog blocks connect(2) of a Unix socket, and a slow reader blocks send(2). Both
+    // obey this limit.
     var limit = timeval(tv_sec: seconds, tv_usec: 0)
     unsafe setsockopt(
       descriptor.number, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -20,7 +21,7 @@ struct ControlSocket: ~Copyable {
     self.descriptor = descriptor
   }
 
-  /// Who listens, as the kernel recorded it when the socket began to listen.
+  /// The user who listens, as the kernel recorded it when the socket began to listen.
   func listener() throws(TransportError) -> Listener {
     var peer = credd_peer()
     guard unsafe credd_peer_credentials(descriptor.number, &peer) == 0 else {
@@ -47,7 +48,8 @@ struct ControlSocket: ~Copyable {
       }
       switch errno {
       case EINTR: continue
-      // The daemon may have refused a line that is too long, and closed; its reply says why.
+      // The daemon may have refused a line that is too long, and closed the connection. Its reply
+      // says why.
       case EPIPE, ECONNRESET: return
       case EAGAIN: throw .replyTimedOut(seconds: seconds)
       default: throw Self.failure(of: "send")
@@ -58,8 +60,8 @@ struct ControlSocket: ~Copyable {
   /// Reads until the buffer holds a line.
   ///
   /// - Parameters:
-  ///   - seconds: nil waits until the reader of standard output is gone.
-  ///   - terminal: one at which a Ctrl-C ends the wait; -1 for none. It is in raw mode.
+  ///   - seconds: the time limit; nil to wait until the reader of standard output is gone.
+  ///   - terminal: a terminal in raw mode, at which Ctrl-C ends the wait; -1 for none.
   func receiveLine(
     into buffer: ReplyBuffer, seconds: Int?, watching terminal: CInt = -1
   ) throws(TransportError) {
@@ -98,12 +100,12 @@ struct ControlSocket: ~Copyable {
     }
   }
 
-  /// A second at most: a signal may come just before the wait.
+  /// At most a second, because a signal may come just before the wait.
   private static func milliseconds(_ nanoseconds: Int64) -> CInt {
     CInt(min(nanoseconds / 1_000_000 + 1, 1000))
   }
 
-  /// The same where a user may give up.
+  /// Waits for input, while the user may give up.
   private func waitForInputOrInterrupt(
     until deadline: Int64?, _ terminal: CInt
   ) throws(TransportError) -> Bool {
@@ -123,8 +125,8 @@ struct ControlSocket: ~Copyable {
     }
   }
 
-  /// poll(2) reports an error of standard output, which is asked for nothing, as soon as the last
-  /// reader of a pipe is gone.
+  /// poll(2) reports an error of standard output as soon as the last reader of a pipe is gone,
+  /// although it is polled for no events.
   private func waitForInputOrClosedOutput(_ input: pollfd) throws(TransportError) -> Bool {
     var entries = [input, pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)]
     while unsafe poll(&entries, nfds_t(entries.count), -1) < 0 {
@@ -141,7 +143,8 @@ extension ControlSocket {
     let opened = socket(AF_UNIX, type, 0)
     guard opened >= 0 else { throw failure(of: "socket") }
     guard opened <= STDERR_FILENO else { return opened }
-    // If standard output is closed, the socket would get its number and the credentials with it.
+    // If standard output is closed, the socket could get its number, and the credentials would be
+    // written to the socket.
     let moved = fcntl(opened, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
     guard moved >= 0 else { throw failure(of: "fcntl") }
     close(opened)

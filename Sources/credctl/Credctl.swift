@@ -6,8 +6,8 @@ import Glibc
 
 /// One run of credctl.
 ///
-/// The buffers of requests and replies are wiped before it ends. The kernel frees what parsing
-/// copied; until then no other process of the user can read or dump this memory.
+/// The buffers of requests and replies are wiped before it ends. The kernel frees the copies that
+/// parsing made. Until then, no other process of the user can read or dump this memory.
 @main enum Program {
   static func main() {
     credd_harden_client()
@@ -16,7 +16,7 @@ import Glibc
       let profile = DefaultProfile.name(environment: Environment.value(of:))
       if let options = try GetArguments.read(arguments, profile: profile) {
         try get(options)
-        // Not after the `if`: to destroy the optional there, Swift would make metadata at run time.
+        // Within the `if`: to destroy the optional after it, Swift would make metadata at run time.
         exit(Sysexit.success.code)
       }
       try Credctl.run(Array(arguments))
@@ -83,7 +83,7 @@ struct Credctl: ParsableCommand {
     }
   }
 
-  /// ArgumentParser's message in credctl's own form, with the nearest right option or verb.
+  /// ArgumentParser's message in credctl's form, with the nearest valid option or verb.
   private static func usageFailure(_ message: String, _ arguments: [String]) -> Failure {
     let first = message.split(separator: "\n").first.map(String.init) ?? "wrong usage"
     var text = first.hasSuffix(".") ? String(first.dropLast()) : first
@@ -102,7 +102,7 @@ struct Credctl: ParsableCommand {
     ]
   }
 
-  /// The first word, if it is none of the verbs.
+  /// The first word, if it is no verb.
   private static func unknownVerb(in arguments: [String]) -> String? {
     var rest = arguments[...]
     while let word = rest.first, word == "--socket" || word.hasPrefix("--socket=") {

@@ -4,13 +4,13 @@ import CredLoopback
 import CredctlKit
 import Glibc
 
-/// An endpoint of credctl's own, for one profile of this user: it asks credd for each request, over
-/// its socket. It is for places that the host's endpoint does not reach, such as containers.
+/// credctl's own endpoint, for one profile of this user. It asks credd's socket for each request.
+/// It serves places that the host's endpoint does not reach, such as containers.
 ///
-/// Two locks: the kernel says that the other end is this user's, and the request has the token that
-/// only the environment of the command has.
+/// It has two locks: the kernel must say that the other end belongs to this user, and the request
+/// must have the token that only the command's environment has.
 final class LocalEndpoint {
-  /// Where it listens, and what opens it.
+  /// The address where it listens, and the token that opens it.
   struct Door {
     let listener: Int32
     let address: EndpointAddress
@@ -26,18 +26,18 @@ final class LocalEndpoint {
 
   private static let tokenBytes = 32
   private static let mostCallers = 64
-  /// Connections of others, which are answered, too. They have places of their own: nobody else keeps
-  /// this user's programs out by connecting.
+  /// The most connections of other users, which are also answered. They have separate places, so
+  /// that others cannot keep this user's programs out by connecting.
   private static let mostStrangers = 4
 
   let door: Door
   private let profile: String
   private let client: Client
-  /// Nil where the kernel is not asked (`--token-only`).
+  /// The kernel's table of connections; nil if the kernel is not asked (`--token-only`).
   private let connections: LoopbackConnections?
   private var callers: [Caller] = []
 
-  /// Listens, and makes sure that the kernel answers.
+  /// Listens, and checks that the kernel answers.
   init(
     _ profile: String, at address: EndpointAddress, asking client: Client, tokenOnly: Bool
   ) throws(Failure) {
@@ -56,7 +56,7 @@ final class LocalEndpoint {
     connections = tokenOnly ? nil : try Self.connections(testedAt: name)
   }
 
-  /// The kernel's table of connections, which has answered a question about one of our own.
+  /// The kernel's table of connections, tested with a question about one of our own connections.
   private static func connections(
     testedAt name: credd_tcp_name
   ) throws(Failure) -> LoopbackConnections {
@@ -82,8 +82,8 @@ final class LocalEndpoint {
     return connections.answer(about: connection)
   }
 
-  /// Why the kernel did not answer, and what to do. Without its modules for such questions it says
-  /// that there is no such socket, or no such protocol.
+  /// Why the kernel did not answer, and what to do. If its modules for such questions are missing,
+  /// it answers "no such socket" or "no such protocol".
   private static func reason(_ result: Int32) -> String {
     switch -result {
     case ENOENT, EPROTONOSUPPORT:
@@ -123,7 +123,7 @@ final class LocalEndpoint {
   private func accept() {
     let descriptor = credd_accept(door.listener)
     guard descriptor >= 0 else {
-      // Without descriptors the client waits on; a retry at once would spin.
+      // If there are no descriptors left, the client keeps waiting; an immediate retry would spin.
       if -descriptor != EAGAIN { usleep(100_000) }
       return
     }
@@ -176,13 +176,13 @@ final class LocalEndpoint {
     }
   }
 
-  /// - Returns: whether the connection lives on.
+  /// - Returns: whether the connection stays open.
   private func send(_ reply: EndpointReply, _ index: Int) -> Bool {
     let descriptor = callers[index].descriptor
     let sent = unsafe reply.bytes.withUnsafeBytes {
       unsafe credd_send(descriptor, $0.baseAddress, $0.count)
     }
-    // The answer fits the buffer of a connection that is read.
+    // The answer fits into the buffer of a connection that is being read.
     let isOver = reply.closes || sent != reply.bytes.count
     if isOver { close(index) }
     return !isOver
@@ -211,7 +211,7 @@ final class LocalEndpoint {
       }
       return .credentials(credentials, closes: closes)
     } catch {
-      // Without a code it is credd that is not there, which the next try may find.
+      // An error without a code means that credd is not there. The next try may find it.
       let code = error.code.flatMap { ProtocolErrorCode(rawValue: $0) } ?? .timeout
       return .error(ProtocolError(code, error.message))
     }

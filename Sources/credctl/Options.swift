@@ -8,12 +8,12 @@ protocol Verb: ParsableCommand {
 }
 
 extension Verb {
-  /// The value of `--socket`; after the verb it counts more than before it.
+  /// The value of `--socket`. A value after the verb takes precedence over one before it.
   var socket: String? { connection.socket ?? program.socket }
   var client: Client { Client(socketArgument: socket) }
 }
 
-/// A verb that replies with a session's state: one line for people, or the daemon's.
+/// A verb that prints a session's state: one line for people, or the daemon's line.
 protocol SessionVerb: Verb {
   var profile: String { get }
   var format: JSONFlag { get }
@@ -49,7 +49,7 @@ extension EnvironmentVerb {
       refresh: lifetime.refresh)
   }
 
-  /// The credentials, and the pool's region where the environment has none.
+  /// The credentials, with the pool's region if the environment has none.
   func variables(_ options: GetOptions) throws(Failure) -> CredentialVariables {
     let environment = Environment.value(of:)
     do {
@@ -132,7 +132,7 @@ struct ProfileOption: ParsableArguments {
   /// Nil if the command line names none.
   var given: String? { profile ?? option }
 
-  /// The profile that is meant.
+  /// The profile to use.
   var name: String { given ?? DefaultProfile.name(environment: Environment.value(of:)) }
 }
 

@@ -3,15 +3,16 @@ import CredCore
 import CredctlKit
 import Glibc
 
-/// Runs a command that gets its credentials from an endpoint, and renews them by itself.
+/// Runs a command that gets its credentials from an endpoint and renews them itself.
 struct Renewal {
   let options: GetOptions
-  /// Where an endpoint of credctl's own listens; nil for the host's, if it can be reached.
+  /// The address for credctl's own endpoint; nil to use the host's endpoint, if it can be reached.
   var address: EndpointAddress?
-  /// The token alone is checked.
+  /// Whether only the token is checked.
   var trustsToken = false
 
-  /// Serves in this process, and prints the variables that lead there. Returns only by failing.
+  /// Serves in this process, and prints the variables that lead there. Never returns; throws on
+  /// failure.
   func serve() throws(Failure) -> Never {
     let client = Client(socketArgument: options.socket)
     let endpoint = try LocalEndpoint(
@@ -27,7 +28,7 @@ struct Renewal {
     endpoint.serve()
   }
 
-  /// Tells of what SDKs may take before the endpoint.
+  /// Warns of sources that SDKs may prefer to the endpoint.
   func warnOfConfig() {
     guard !options.leavesOutConfig,
       let path = SharedConfiguration.path(environment: Environment.value(of:)),
@@ -39,10 +40,10 @@ struct Renewal {
 
   /// Becomes the command. Returns only if that fails.
   func failure(becoming command: [String]) throws(Failure) -> Failure {
-    // A command that would get nothing is not started.
+    // The command is not started if it would get no credentials.
     let client = Client(socketArgument: options.socket)
     var asked = options
-    // What is renewed may be near its end.
+    // Credentials that are renewed may be near their end.
     asked.waiting.minimumLifetime = nil
     let (_, identity) = try client.askForBoth(
       asked.request,
@@ -66,8 +67,8 @@ struct Renewal {
       becoming: command, environment: variables.merged(into: Environment.entries))
   }
 
-  /// The host's endpoint, if it listens in the network namespace of this process. An address is never
-  /// tried: in another namespace another program may listen there.
+  /// The host's endpoint, if it listens in the network namespace of this process. credctl does not
+  /// just try the address, because in another namespace another program may listen there.
   private func hostEndpoint(_ client: Client) -> JSONValue? {
     guard
       let answer = try? client.ask(
@@ -110,11 +111,11 @@ struct Renewal {
   }
 }
 
-/// A file of a user, read whole if it is a small one.
+/// Reads a small file of a user completely.
 enum SmallFile {
   private static let most = 256 << 10
 
-  /// Nil for what cannot be read, or is longer.
+  /// Nil if the file cannot be read or is too long.
   static func read(_ path: String) -> [UInt8]? {
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else { return nil }

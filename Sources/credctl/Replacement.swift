@@ -6,8 +6,9 @@ import Glibc
 enum Replacement {
   /// Looks for the command in `$PATH` and becomes it. Returns only if that fails.
   ///
-  /// - Parameter environment: with secrets. The kernel copies it to the new program and frees this
-  ///   program's memory. If the command cannot be run, the copy made here is wiped.
+  /// - Parameter environment: the environment, with secrets. The kernel copies it to the new
+  ///   program and frees this program's memory. If the command cannot be run, the copy made here is
+  ///   wiped.
   static func failure(becoming command: [String], environment: [[UInt8]]) -> Failure {
     let words = StringVector(command.map { Array($0.utf8) })
     let variables = StringVector(environment)

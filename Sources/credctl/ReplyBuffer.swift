@@ -1,7 +1,7 @@
 import CLinux
 import CredctlKit
 
-/// The bytes of a reply. They hold secrets, so every buffer of them is wiped.
+/// The bytes of a reply. They may contain secrets, so every buffer of them is wiped.
 final class ReplyBuffer {
   private var bytes = [UInt8](repeating: 0, count: ReplyLimits.firstBuffer)
   private var filled = 0
@@ -52,7 +52,7 @@ final class ReplyBuffer {
 }
 
 extension [UInt8] {
-  /// Overwrites the bytes. The array must have no other copy, or only this copy is wiped.
+  /// Overwrites the bytes. There must be no other copy of the array: only this copy is wiped.
   mutating func wipe() {
     unsafe withUnsafeMutableBytes { unsafe credd_wipe($0.baseAddress, $0.count) }
   }

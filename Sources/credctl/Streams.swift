@@ -32,12 +32,12 @@ enum StandardStream: CInt {
     try write(Array(text.utf8)[...])
   }
 
-  /// Writes a line of which no failure could be reported.
+  /// Writes a line. A failure is ignored, because it could not be reported.
   func report(_ line: String) {
     try? write(line)
   }
 
-  /// Another process may have made the stream non-blocking and rely on it: it stays so.
+  /// Another process may have made the stream non-blocking, and may rely on that, so it stays so.
   private func waitForRoom() {
     var entry = pollfd(fd: rawValue, events: Int16(POLLOUT), revents: 0)
     _ = unsafe poll(&entry, 1, -1)
@@ -45,7 +45,7 @@ enum StandardStream: CInt {
 
   var isTerminal: Bool { isatty(rawValue) == 1 }
 
-  /// What the stream can show. Only a table on a terminal is cut and has colours (no-color.org).
+  /// The abilities of the stream. Only a table on a terminal is cut and has colours (no-color.org).
   var display: TextTable.Display {
     guard isTerminal else { return TextTable.Display(width: nil, hasColour: false) }
     var size = winsize()
@@ -59,12 +59,12 @@ enum StandardStream: CInt {
 
 /// Reads secrets from standard input and from files.
 enum SecretInput {
-  /// - Parameter limit: in bytes; more is an error.
+  /// - Parameter limit: the most bytes; more are an error.
   static func standardInput(limit: Int = InputLimits.secret) throws(Failure) -> [UInt8] {
     try contents(of: STDIN_FILENO, name: "standard input", limit: limit)
   }
 
-  /// The next line of standard input, and not a byte more: the next one may be for something else.
+  /// The next line of standard input, and no further byte: the next line may have another purpose.
   static func line() throws(Failure) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(Self.longestLine)
@@ -83,7 +83,7 @@ enum SecretInput {
     throw Failure(.dataError, "a line of standard input has more than \(Self.longestLine) bytes")
   }
 
-  /// A pipe may stay empty. A signal that is noted then ends the wait for it.
+  /// A pipe may stay empty for ever. A noted signal ends the wait.
   private static func waitForInput() throws(Failure) {
     while true {
       guard credd_noted_end() == 0 else { throw Failure.signInCancelled }
@@ -94,10 +94,10 @@ enum SecretInput {
     }
   }
 
-  /// Bytes of a line: a password and a code have far less.
+  /// The most bytes of a line; passwords and codes have far fewer.
   private static let longestLine = 16 << 10
 
-  /// - Parameter limit: in bytes; more is an error.
+  /// - Parameter limit: the most bytes; more are an error.
   static func contents(
     ofFile path: String, limit: Int = InputLimits.secret
   ) throws(Failure) -> [UInt8] {
@@ -112,7 +112,8 @@ enum SecretInput {
   private static func contents(
     of descriptor: CInt, name: String, limit: Int
   ) throws(Failure) -> [UInt8] {
-    // One byte over the limit shows that there is more. The buffer never moves, so one wipe is enough.
+    // One byte over the limit shows that the file is longer. The buffer never moves, so one wipe is
+    // enough.
     var bytes = [UInt8](repeating: 0, count: limit + 1)
     defer { bytes.wipe() }
     var filled = 0

@@ -1,10 +1,10 @@
 import FoundationEssentials
 import Glibc
 
-/// Why the demonstration ends early.
+/// The reason why the demonstration ends early.
 struct DemoError: Error, CustomStringConvertible {
   let description: String
-  /// A signal asked for it.
+  /// Whether a signal has ended it.
   var isInterruption = false
 }
 
@@ -30,7 +30,7 @@ struct DemoError: Error, CustomStringConvertible {
     return signal > 0 ? signal : nil
   }
 
-  /// Returns when a child ends, or after the time; throws if the demonstration must end.
+  /// Returns when a child ends, or after the time. Throws if the demonstration must end.
   func pause(_ time: Duration) throws(DemoError) {
     guard let signal = next(within: max(time, .zero)), signal != SIGCHLD else { return }
     throw DemoError(description: "interrupted", isInterruption: true)
@@ -47,7 +47,7 @@ final class ChildProcess {
   /// Set once the process was reaped: its exit status, or 128 and the signal's number.
   private var ended: Int32?
 
-  /// - Parameter folder: for the files of its output.
+  /// - Parameter folder: the folder for the files of its output.
   init(
     _ command: [String], environment: [String: String], folder: String, signals: AwaitedSignals
   ) throws(DemoError) {
@@ -62,7 +62,7 @@ final class ChildProcess {
 
   var output: String { ChildProcess.text(outputPath) }
 
-  /// Waits until `isDone`; throws if the process ends before, or after the time.
+  /// Waits until `isDone` is true. Throws if the process ends before that, or if the time is over.
   func wait(
     for what: String, within limit: Duration, until isDone: () throws(DemoError) -> Bool
   ) throws(DemoError) {
@@ -74,7 +74,7 @@ final class ChildProcess {
     }
   }
 
-  /// Waits for a good end.
+  /// Waits until the process ends with success.
   func succeed(within limit: Duration) throws(DemoError) {
     let end = ContinuousClock.now + limit
     while status == nil {
@@ -94,7 +94,7 @@ final class ChildProcess {
       guard status == nil else { return }
       kill(pid, signal)
       let end = ContinuousClock.now + patience
-      // A second Ctrl-C does not keep the others from being stopped.
+      // A second Ctrl-C does not prevent that the other processes are stopped.
       while status == nil, .now < end { _ = signals.next(within: .milliseconds(50)) }
     }
   }

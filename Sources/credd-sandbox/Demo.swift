@@ -2,15 +2,15 @@ import FoundationEssentials
 import Glibc
 import SandboxKit
 
-/// `credd-sandbox --demo`: credentials on the screen, from a sandbox, a credd and a credctl of its
-/// own. All that it makes lies in one temporary folder.
+/// `credd-sandbox --demo`: shows credentials from a separate sandbox, credd and credctl. All files
+/// are in one temporary folder.
 final class Demo {
   /// How long a daemon may take to start, and a command to end.
   private static let patience = Duration.seconds(10)
 
   private let credd: String
   private let credctl: String
-  /// As shells and AWS's programs read it: they split a line at blanks.
+  /// The path quoted for shells and AWS's programs, which split a line at blanks.
   private var quotedCredctl: String { credctl.contains(" ") ? "\"\(credctl)\"" : credctl }
   private let folder: String
   private let signals = AwaitedSignals()
@@ -27,7 +27,7 @@ final class Demo {
   private var socket: String { folder + "/credd.sock" }
   private var awsConfiguration: String { folder + "/aws.config" }
 
-  /// - Parameter keeps: goes on until a signal comes.
+  /// - Parameter keeps: whether the demonstration goes on until a signal comes.
   func run(keeps: Bool) throws {
     defer { end() }
     title("A token backend, Cognito Identity and STS, all on loopback")
@@ -107,7 +107,7 @@ extension Demo {
     }
   }
 
-  /// Shows one `credctl get`; how long it took.
+  /// Shows one `credctl get`, and returns the time that it took.
   private func get() throws(DemoError) -> String {
     say("credctl get --profile demo")
     let before = ContinuousClock.now
@@ -118,7 +118,7 @@ extension Demo {
     return "\(tenths / 10).\(tenths % 10) ms"
   }
 
-  /// Throws where a daemon ends by itself.
+  /// Throws if a daemon ends by itself.
   private func waitForInterruption() throws(DemoError) {
     do {
       while true {
@@ -133,7 +133,7 @@ extension Demo {
   private func start(
     _ command: [String], _ more: [String: String] = [:]
   ) throws(DemoError) -> ChildProcess {
-    // Variables of the caller's shell for proxies, AWS or another credd are not passed on.
+    // Variables of the caller's shell, for proxies, AWS or another credd, are not passed on.
     let own = ["PATH": Demo.searchPath, "CREDD_SOCKET": socket]
     return try ChildProcess(
       command, environment: own.merging(more) { $1 }, folder: folder, signals: signals)

@@ -1,7 +1,7 @@
 import CSandboxHTTP
 import SandboxKit
 
-/// Why the sandbox cannot serve.
+/// The reason why the sandbox cannot serve.
 struct ServerError: Error, CustomStringConvertible {
   let description: String
 }
@@ -10,7 +10,7 @@ struct ServerError: Error, CustomStringConvertible {
 struct TLSFiles {
   var certificate: String
   var key: String
-  /// Clients must show a certificate of one of these authorities.
+  /// If set, clients must show a certificate of one of these authorities.
   var clientAuthorities: String?
 }
 
@@ -19,9 +19,9 @@ struct TLSFiles {
   private let pointer: OpaquePointer
 
   /// - Parameters:
-  ///   - socket: belongs to the listener from here on.
-  ///   - place: how messages name the socket.
-  ///   - server: outlives the listener.
+  ///   - socket: the socket, which belongs to the listener from now on.
+  ///   - place: the socket's name in messages.
+  ///   - server: the server, which must outlive the listener.
   init(
     _ socket: Int32, _ place: String, tls: TLSFiles?, server: SandboxServer
   ) throws(ServerError) {
@@ -46,8 +46,8 @@ struct TLSFiles {
 
   /// Does the pending work.
   ///
-  /// - Returns: the milliseconds after which it has to run again even if its descriptor is not
-  ///   readable; nil: not before.
+  /// - Returns: the milliseconds after which it must run again even if the descriptor is not
+  ///   readable; nil: only when it is readable.
   func run() -> Int? {
     let wait = unsafe csandbox_run(pointer)
     return wait < 0 ? nil : Int(wait)
@@ -107,7 +107,7 @@ struct TLSFiles {
     unsafe self.pointer = pointer
   }
 
-  /// Its body is longer than the limit, and was discarded.
+  /// Whether the body was longer than the limit, and was discarded.
   var isTooLong: Bool { unsafe csandbox_is_too_long(pointer) }
 
   var request: HTTPRequest {
@@ -126,8 +126,8 @@ struct TLSFiles {
       body: unsafe Array(UnsafeRawBufferPointer(start: bytes, count: length)))
   }
 
-  /// - Parameter length: how much of the body is sent; if not all, the connection is closed after
-  ///   it.
+  /// - Parameter length: how many bytes of the body are sent. If not all are sent, the connection
+  ///   is closed after them.
   func reply(_ reply: HTTPReply, length: Int? = nil) {
     let count = reply.body.count
     unsafe csandbox_reply(pointer, UInt32(reply.status), reply.body, count, length ?? count)

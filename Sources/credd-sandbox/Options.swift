@@ -78,7 +78,7 @@ struct SeedOptions: ParsableArguments {
   @Flag(help: "Allow unauthenticated identities.")
   var unauthenticated = false
 
-  @Flag(help: "Want a sign-in session for every token.")
+  @Flag(help: "Require a sign-in session for every token.")
   var requireSession = false
 
   @Option(help: "Bearer token that the token backend wants.")
@@ -144,7 +144,8 @@ struct SeedOptions: ParsableArguments {
     }
   }
 
-  /// Only the owner can read the file, and it is complete at once: another sandbox may read it.
+  /// Only the owner can read the file. It appears complete at once, because another sandbox may
+  /// read it.
   private func write(_ pem: [UInt8], to path: String) throws {
     let unfinished = "\(path).\(getpid())"
     let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]

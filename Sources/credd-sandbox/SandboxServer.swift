@@ -5,8 +5,8 @@ import SandboxKit
 
 /// Serves one sandbox on loopback: TCP, TLS and a Unix socket.
 ///
-/// One thread serves, so no lock is needed. A call that is answered later is held, while other
-/// connections continue.
+/// Only one thread serves, so no lock is needed. If a call is answered later, it is held while
+/// other connections continue.
 final class SandboxServer {
   /// Further connections are closed at once.
   static let maximumConnections = 2048
@@ -16,7 +16,7 @@ final class SandboxServer {
 
   private struct Service {
     let listener: HTTPListener
-    /// When it has work even without an event of a connection.
+    /// When the listener has work even without an event of a connection.
     var nextRun: ContinuousClock.Instant?
   }
 
@@ -52,7 +52,7 @@ final class SandboxServer {
     try watch(signals, as: SandboxServer.signalToken)
   }
 
-  /// - Parameter port: 0 takes any.
+  /// - Parameter port: the port; 0 to take any.
   /// - Returns: the port that was taken.
   func listen(port: Int, tls: TLSFiles? = nil) throws(ServerError) -> Int {
     var taken = UInt16(port)
@@ -101,7 +101,7 @@ final class SandboxServer {
     services = []
   }
 
-  /// Milliseconds until something is due, rounded up; -1: nothing is.
+  /// Milliseconds until the next work is due, rounded up; -1 if none is.
   private var waitingTime: Int32 {
     var first = delays.last?.end
     for service in services {
@@ -123,7 +123,7 @@ final class SandboxServer {
   }
 }
 
-/// What a listener reports.
+/// The reports of a listener.
 extension SandboxServer {
   var hasRoom: Bool { connections < SandboxServer.maximumConnections }
 

@@ -1,7 +1,7 @@
 /// The version of credd with which the sandbox is released.
 ///
-/// The sandbox takes nothing from the daemon's modules, so that it is a second opinion: a test holds
-/// the two versions together.
+/// The sandbox uses nothing of the daemon's modules, so that it is independent. A test checks that
+/// the two versions are equal.
 enum SandboxVersion {
   static let current = "0.1.0"
 }

@@ -4,13 +4,13 @@ import CredService
 import Glibc
 import Logging
 
-/// The credential daemon, as its command line configures it.
+/// Runs the credential daemon with the options of its command line.
 struct Credd {
   private let line: DaemonCommandLine
-  /// Why this process may be swapped out.
+  /// The reason why this process may be swapped out; nil if its memory is locked.
   private let unlocked: SystemError?
 
-  /// What ends the program early: its exit status.
+  /// Ends the program early, with an exit status.
   private struct Ending: Error {
     let status: Int32
   }
@@ -85,7 +85,8 @@ struct Credd {
     var diagnostics = reading.diagnostics
     var unchecked: [String] = []
     if line.checkConfig {
-      // What the configuration names is opened beside errors too: they are told in one round.
+      // Files that the configuration names are opened even if it has errors, so that one run shows
+      // all problems.
       var inspection = ConfigurationInspection(reading, credentials: credentials)
       inspection.run()
       diagnostics = (diagnostics + inspection.diagnostics).inReadingOrder
@@ -96,13 +97,13 @@ struct Credd {
       Self.complain("\(diagnostic)")
     }
     for check in unchecked { Self.complain("not checked: \(check)") }
-    // What decides is said last: systemctl shows the end alone.
+    // The errors come last, because systemctl shows only the end.
     for error in errors { Self.complain("\(error)") }
     if let configuration = reading.configuration, errors.isEmpty { return configuration }
     throw unconfigured(errors.map(\.description))
   }
 
-  /// What `systemctl status` shows is one line; the journal has them all.
+  /// `systemctl status` shows one line; the journal has all problems.
   private func unconfigured(_ problems: [String]) -> Ending {
     let more = problems.count > 1 ? " and \(problems.count - 1) more" : ""
     if !line.checkConfig, let first = problems.first {
@@ -112,9 +113,9 @@ struct Credd {
     return Ending(status: EX_CONFIG)
   }
 
-  /// The sessions wait for a daemon that can start.
+  /// Keeps the sessions for a daemon that can start.
   ///
-  /// - Returns: what systemd has passed.
+  /// - Returns: the descriptors that systemd has passed.
   private static func keepSessions(logLevel: LogLevel?) -> PassedDescriptors? {
     guard let passed = try? PassedDescriptors.take() else { return nil }
     Daemon.keepSessions(
@@ -122,7 +123,7 @@ struct Credd {
     return passed
   }
 
-  /// Answers waiting clients with the error, then ends: only a person can correct the
+  /// Answers waiting clients with the error, then ends, because only a person can correct the
   /// configuration.
   private static func refuse(_ problem: String, _ passed: PassedDescriptors?) {
     ServiceFailure.tell(problem, number: nil)
@@ -140,7 +141,7 @@ struct Credd {
     _ configuration: Configuration, _ passed: PassedDescriptors, _ threshold: LogThreshold,
     _ log: Logger
   ) throws(SystemError) {
-    // Without the permission the daemon starts all the same: it still wipes freed memory.
+    // Without that permission the daemon still starts, and still wipes freed memory.
     if let unlocked { log.notice("secrets may be swapped out: \(unlocked)") }
     passed.dropStrays(log: log)
     let path = line.config
@@ -156,7 +157,7 @@ struct Credd {
     }
     var endpoint = passed.endpoint
     if endpoint.listeners.isEmpty, let address = line.endpoint { try endpoint.bind(address) }
-    // The path is taken as long as the daemon runs.
+    // Keeps the socket's path for as long as the daemon runs.
     var tokens: TokenSocket?
     if endpoint.tokens.isEmpty, let path = line.tokenSocket {
       let made = try TokenSocket(path: path)
@@ -169,9 +170,9 @@ struct Credd {
       return try run(
         makeDaemon(), passed.listeners.map(\.descriptor), endpoint, log, "systemd's \(names)")
     }
-    // Before the daemon is made, which takes up the sessions that the last one left.
-    // The daemon of the whole host lets every user connect: the kernel's uid decides. A user's
-    // daemon serves that user.
+    // Done before the daemon is made, because the daemon takes up the sessions of the last one. The
+    // daemon of the whole host lets every user connect, and the kernel's uid decides. A user's
+    // daemon serves only that user.
     let bound = try ListeningSocket(
       path: line.socket, mode: ProcessHardening.isRoot ? 0o666 : 0o600)
     try run(makeDaemon(), [bound.descriptor], endpoint, log, bound.path)
@@ -192,7 +193,7 @@ struct Credd {
   }
 }
 
-/// The socket for units' tokens where systemd passed none.
+/// The socket for units' tokens, if systemd passed none.
 private final class TokenSocket {
   let bound: ListeningSocket
 

@@ -169,7 +169,7 @@ struct EndpointTests {
     let refused = "no endpoint token is given: the"
     for reason in [
       #"caller names the unit "job@x.service""#, #"caller names the unit "mail@x.service""#,
-      #"credential "mail" of the unit "job@x.service" is not called credd.PROFILE"#,
+      #"credential "mail" of the unit "job@x.service" must be called credd.PROFILE"#,
     ] {
       expect(endpoint.host.log.contains("\(refused) \(reason)"), "\(endpoint.host.log)")
     }

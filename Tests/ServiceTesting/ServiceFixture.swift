@@ -52,7 +52,7 @@ final class ServiceFixture {
 
   func advance(by duration: Duration) { host.advance(by: duration) }
 
-  /// Another configuration, as a reload brings it.
+  /// Reloads with another configuration.
   @discardableResult
   func reload(_ text: String) throws -> ReloadOutcome {
     let configuration = try Self.resolved(text, host.queries)

@@ -4,11 +4,12 @@ package import Testing
 // `#expect` as functions. The compiler checks the macro's argument, expands the macro and checks the
 // result again: docs/decisions.md has figures. `#require` and `#expect(throws:)` stay as they are.
 //
-// A helper that expects for its caller passes the caller's `sourceLocation`. What is quoted is the
-// helper's own expectation all the same, so that one of several is told from the others. The place is
-// a path and a line, because `#_sourceLocation` is a macro as well, to be expanded in each call.
+// A helper that expects for its caller passes the caller's `sourceLocation`. The quoted source is
+// still the helper's own expectation, so that several of them can be distinguished. The place is a
+// path and a line, because `#_sourceLocation` is also a macro, which would be expanded in each
+// call.
 
-/// Expects a condition. Where two values are compared say `expect(_:equals:)`, which shows them.
+/// Expects a condition. To compare two values, use `expect(_:equals:)`, which shows them.
 package func expect(
   _ isMet: Bool, _ comment: @autoclosure () -> Comment? = nil, file: StaticString = #filePath,
   line: Int = #line, sourceLocation: SourceLocation? = nil
@@ -17,13 +18,13 @@ package func expect(
   record("not so", "\(file)", line, comment(), sourceLocation)
 }
 
-/// Expects a value, and shows what it is otherwise.
+/// Expects a value, and shows the actual value if it differs.
 package func expect<Value: Equatable>(
   _ actual: Value, equals expected: Value, _ comment: @autoclosure () -> Comment? = nil,
   file: StaticString = #filePath, line: Int = #line, sourceLocation: SourceLocation? = nil
 ) {
   guard actual != expected else { return }
-  // As they stand in code: a text in quotes, with its line feeds visible.
+  // In the form of code: a text in quotes, with visible line feeds.
   let values = "\(String(reflecting: actual)) instead of \(String(reflecting: expected))"
   record(values, "\(file)", line, comment(), sourceLocation)
 }
@@ -43,8 +44,8 @@ private func place(_ file: String, _ line: Int) -> SourceLocation {
   return SourceLocation(fileID: name, filePath: file, line: line, column: 1)
 }
 
-/// The expectation in its file: the line, and a few of those below that are indented further. A text of
-/// many lines is left out.
+/// The expectation in its file: the line, and a few lines below it that are indented further. A
+/// text of many lines is omitted.
 private func source(at number: Int, of file: String) -> String {
   let lines = (try? String(contentsOfFile: file, encoding: .utf8))?
     .split(separator: "\n", omittingEmptySubsequences: false)

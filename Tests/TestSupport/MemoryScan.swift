@@ -1,23 +1,24 @@
 import Foundation
 package import Glibc
 
-/// What stands in the memory of a process: every mapping it wrote to, and its files in memory.
+/// Searches the memory of a process: every mapping that it wrote to, and its files in memory.
 ///
-/// Takes root: credd's memory is closed to all others. A sanitizer's allocator wipes nothing, and
-/// its shadow of the memory is terabytes.
+/// This needs root, because credd's memory is closed to all others. It does not work with a
+/// sanitizer: its allocator does not wipe, and its shadow memory has terabytes.
 package struct MemoryScan {
   package static var canBe: Bool { geteuid() == 0 && !Sanitizer.isOn }
 
-  /// As many bytes of a secret in a row are too many. Fewer occur by chance.
+  /// This many bytes of a secret in a row are too many. Fewer occur by chance.
   package static let tooMany = 8
 
   private let pid: pid_t
 
   package init(pid: pid_t) { self.pid = pid }
 
-  /// Where a part of each of `secrets` was found, in words; nothing where none was.
+  /// The places, in words, where a part of each of `secrets` was found; empty if none was found.
   ///
-  /// - Parameter besides: what may be there. What secrets have in common with it is none.
+  /// - Parameter besides: texts that may be in memory. Parts of secrets that also occur in them do
+  ///   not count.
   package func find(_ secrets: [String: String], besides: [String] = []) throws -> [String] {
     let search = SecretSearch(secrets, besides: besides)
     // A mapping may end between the list and the look.
@@ -25,7 +26,7 @@ package struct MemoryScan {
     throw CallFailed("read all of /proc/\(pid)/mem")
   }
 
-  /// Nil where not all could be read.
+  /// Nil if not all memory could be read.
   private func find(_ search: SecretSearch) throws -> [String]? {
     var found: [String] = []
     let memory = unsafe open("/proc/\(pid)/mem", O_RDONLY | O_CLOEXEC)
@@ -43,13 +44,13 @@ package struct MemoryScan {
     return found
   }
 
-  /// How a place that holds all of a secret is described.
+  /// The description of a place with a whole secret.
   package static func whole(_ name: String, _ secret: String) -> String {
     let count = secret.utf8.count
     return "\(name) (bytes 0..<\(count) of \(count))"
   }
 
-  /// The same in memory that was written to a file.
+  /// Searches memory that was written to a file.
   package static func find(_ secrets: [String: String], inDump file: String) throws -> [String] {
     let bytes = [UInt8](try Data(contentsOf: URL(filePath: file)))
     return SecretSearch(secrets).found(in: bytes)
@@ -66,10 +67,10 @@ package struct MemoryScan {
         let fields = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)
         let ends = fields[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
         let name = fields.count > 5 ? fields[5].trimmingCharacters(in: .whitespaces) : "a mapping"
-        // What only the loader ever wrote to is as it is in its file.
+        // A mapping that only the loader wrote to is the same as its file.
         let isOfFile = name.hasPrefix("/") && !name.hasPrefix("/memfd:")
         guard fields[1].hasPrefix(isOfFile ? "rw" : "r") else { return nil }
-        // The kernel's own; the first cannot be read from outside.
+        // The kernel's own mappings; the first cannot be read from outside.
         guard !name.hasPrefix("[vvar"), name != "[vsyscall]" else { return nil }
         return Mapping(range: ends[0]..<ends[1], name: name)
       }
@@ -84,7 +85,7 @@ package struct MemoryScan {
       }
   }
 
-  /// As much of it as can be read.
+  /// The bytes of a range, up to the first one that cannot be read.
   private static func read(_ memory: Int32, _ range: Range<UInt>) -> [UInt8] {
     unsafe [UInt8](unsafeUninitializedCapacity: range.count) { buffer, done in
       while done < range.count {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// JSON Web Tokens for tests. Nobody who reads them here checks a signature.
+/// JSON Web Tokens for tests. Their readers here do not check signatures.
 package enum SampleJWT {
   /// - Parameter claims: a JSON object.
   package static func text(_ claims: String) -> String {

@@ -1,25 +1,27 @@
 import Foundation
 
-/// Looks for every part of secrets that is ``MemoryScan/tooMany`` bytes long: as they are, and as
-/// programs write them down, in base64, in hexadecimal digits, per cent or as text of JSON.
+/// Searches every part of secrets that is ``MemoryScan/tooMany`` bytes long: unchanged, and in the
+/// forms in which programs write them, as base64, hexadecimal digits, percent-encoding or JSON
+/// text.
 package struct SecretSearch {
-  /// One way of writing a secret down.
+  /// One written form of a secret.
   private struct Form {
     let name: String
     let bytes: [UInt8]
     let besides: [Data]
-    /// As many bytes of it in a row are too many.
+    /// This many bytes of the form in a row are too many.
     let tooMany: Int
   }
 
   private let forms: [Form]
-  /// Where each run of four bytes stands, in which form. Eight in a row hold four at an even four,
-  /// wherever they are: memory is looked through word by word.
+  /// The places of each run of four bytes, with the form. Any eight bytes in a row contain four
+  /// that are aligned to four, so memory is searched word by word.
   private let places: [UInt32: [(form: Int, start: Int)]]
-  /// For most words one look at this is all: whether its lowest 16 bits occur.
+  /// Whether the lowest 16 bits of a word occur at all. For most words, this one look is enough.
   private let isPossible: [Bool]
 
-  /// - Parameter besides: what may be there. What secrets have in common with it is none.
+  /// - Parameter besides: texts that may be in memory. Parts of secrets that also occur in them do
+  ///   not count.
   package init(_ secrets: [String: String], besides: [String] = []) {
     var forms: [Form] = []
     for (name, secret) in secrets {
@@ -44,7 +46,7 @@ package struct SecretSearch {
     (self.forms, self.places, self.isPossible) = (forms, places, isPossible)
   }
 
-  /// The longest part of each that is there, in words.
+  /// The longest part of each secret that occurs, in words.
   package func found(in bytes: [UInt8]) -> [String] {
     var longest = [Range<Int>](repeating: 0..<0, count: forms.count)
     unsafe bytes.withUnsafeBytes { bytes in
@@ -61,7 +63,7 @@ package struct SecretSearch {
               if run.count > longest[number].count, !Self.isKnown(run, of: form) {
                 longest[number] = run
               }
-              // What a long run holds needs no look of its own.
+              // The words within a long run need no separate look.
               next = max(next, index + (run.upperBound - place) / 4 - 1)
             }
             index = next
@@ -75,7 +77,7 @@ package struct SecretSearch {
     }
   }
 
-  /// How much of a secret stands around a place that is equal.
+  /// How much of a secret occurs around an equal place.
   private static func run(
     of form: Form, at place: Int, as offset: Int, in bytes: UnsafeRawBufferPointer
   ) -> Range<Int> {
@@ -90,8 +92,8 @@ package struct SecretSearch {
     return start..<end
   }
 
-  /// Whether a run is of what may be there. A few bytes behind it may be equal by chance: all session
-  /// tokens begin alike.
+  /// Whether a run belongs to the texts that may be in memory. A few bytes after it may be equal by
+  /// chance, because all session tokens begin in the same way.
   private static func isKnown(_ run: Range<Int>, of form: Form) -> Bool {
     let byChance = run.count >= 2 * form.tooMany ? form.tooMany - 1 : 0
     let part = Data(form.bytes[run.dropLast(byChance)])
@@ -99,14 +101,14 @@ package struct SecretSearch {
   }
 }
 
-/// How a program may write a secret down.
+/// The forms in which a program may write a secret.
 private enum SecretEncoding: CaseIterable {
   case asItIs
-  /// The three forms that a part has, by where it begins.
+  /// The three forms of a part, which depend on the place where it begins.
   case base64, base64After1, base64After2
   case hexadecimal, upperHexadecimal, percent, json
 
-  /// Of a longer secret, the beginning is looked for in other forms than its own.
+  /// If a secret is longer, only its beginning is searched in the encoded forms.
   private static let longest = 4096
 
   var words: String {
@@ -119,7 +121,7 @@ private enum SecretEncoding: CaseIterable {
     }
   }
 
-  /// How many of its bytes stand for so many of the secret.
+  /// How many encoded bytes represent `count` bytes of the secret.
   func length(of count: Int) -> Int {
     switch self {
     case .asItIs, .percent, .json: count
@@ -128,7 +130,7 @@ private enum SecretEncoding: CaseIterable {
     }
   }
 
-  /// Nil where it is the secret itself, or too short.
+  /// The encoded secret; nil if it equals the secret or is too short.
   func bytes(of secret: String) -> [UInt8]? {
     let text = Array(secret.utf8)
     guard self != .asItIs else { return text }
@@ -161,7 +163,7 @@ private enum SecretEncoding: CaseIterable {
     return [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
   }
 
-  /// Whole groups of three bytes: what comes after decides how the rest is written.
+  /// Only whole groups of three bytes, because the following bytes decide how the rest is written.
   private static func base64(_ text: ArraySlice<UInt8>) -> [UInt8] {
     Array(Data(text.prefix(text.count / 3 * 3)).base64EncodedString().utf8)
   }

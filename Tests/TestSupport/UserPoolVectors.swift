@@ -1,9 +1,10 @@
 import Foundation
 
-/// Known answers of SRP and its companions in Cognito user pools: Tests/Data/UserPools/vectors.json.
+/// Known answers of SRP and related functions in Cognito user pools:
+/// Tests/Data/UserPools/vectors.json.
 ///
 /// They were made by Python's own integers and checked with pycognito, warrant-lite, amplify-js and
-/// aws-sdk-android. Numbers are lower-case digits without zeros in front.
+/// aws-sdk-android. Numbers are lower-case hexadecimal digits without zeros in front.
 package struct UserPoolVectors: Decodable, Sendable {
   package let N: String
   package let g: String
@@ -57,7 +58,7 @@ package struct UserPoolVectors: Decodable, Sendable {
     package let secretHash: String
   }
 
-  /// A client or a server that goes on with these is wrong.
+  /// Values with which neither a client nor a server may go on.
   package struct PublicValues: Decodable, Sendable {
     package let A: String
     package let B: String
@@ -75,7 +76,7 @@ package struct UserPoolVectors: Decodable, Sendable {
   }
 }
 
-/// Hexadecimal digits of a number, an odd number of them too.
+/// Hexadecimal digits of a number; there may be an odd number of digits.
 package enum HexadecimalNumber {
   package static func bytes(_ digits: String) -> [UInt8] {
     let even = digits.count.isMultiple(of: 2) ? digits : "0" + digits

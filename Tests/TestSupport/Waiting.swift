@@ -1,15 +1,15 @@
 import Foundation
 
-/// The end of waits for what has to come.
+/// The limit of waits for something that must come.
 package enum HangLimit {
-  /// Longer than anything takes on a busy machine. It only ends a hang: no test may fail because
-  /// something took long, so products under test get it as a time-out too.
+  /// Longer than anything takes on a busy machine. It only ends a hang, because no test may fail
+  /// because something took long. So programs under test get it as a time-out too.
   package static let duration: Duration = .seconds(90)
 
-  /// The same in seconds.
+  /// The limit in seconds.
   package static let seconds = 90
 
-  /// For poll(2) and its like.
+  /// The limit for poll(2) and similar calls.
   package static let milliseconds: Int32 = 90_000
 }
 
@@ -20,7 +20,7 @@ package func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
   let end = ContinuousClock.now + HangLimit.duration
   while ContinuousClock.now < end {
     if try condition() { return true }
-    // The rest of the machine may need the processor for it.
+    // Other processes may need the processor to make the condition true.
     usleep(500)
   }
   return false

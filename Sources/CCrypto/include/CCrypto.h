@@ -1,6 +1,6 @@
-// SHA-256, HMAC, AES, the arithmetic of SRP and signatures, by OpenSSL's libcrypto. TLS loads it anyway,
-// so the process has only one crypto library, and the distribution patches it. Loaded at need, as
-// libcurl is.
+// SHA-256, HMAC, AES, the arithmetic of SRP and signatures, by OpenSSL's libcrypto. TLS loads it
+// anyway, so the process has only one crypto library, which the distribution patches. It is loaded
+// when it is needed, like libcurl.
 #pragma once
 
 #include <stddef.h>
@@ -44,11 +44,11 @@ int credd_srp_secret(const uint8_t prime[CREDD_SRP_SIZE], uint8_t generator,
                      const uint8_t u[CREDD_SHA256_SIZE], const uint8_t x[CREDD_SHA256_SIZE],
                      const uint8_t B[CREDD_SRP_SIZE], uint8_t secret[CREDD_SRP_SIZE]);
 
-// Signatures of JWS (RFC 7518, 3.1). The key decides which.
+// Signatures of JWS (RFC 7518, 3.1). The key decides which one.
 enum { CREDD_NO_ALGORITHM = 0, CREDD_RS256 = 1, CREDD_ES256 = 2 };
 
-// What a private key in PEM signs by: RSA of 2048 bits or more, or EC of P-256. CREDD_NO_ALGORITHM for
-// anything else, a key with a password too.
+// The algorithm by which a private key in PEM signs: RSA of 2048 bits or more, or EC of P-256.
+// CREDD_NO_ALGORITHM for anything else, including a key with a password.
 int credd_key_algorithm(const char *pem, size_t length);
 
 // Whether a private key belongs to the first certificate of a chain, both in PEM: 1 or 0; -1 if one of them

@@ -4,7 +4,7 @@
 
 #include <curl/curl.h>
 
-// Loads libcurl once for the whole process. Any thread may call this; it takes some 10 ms, since
+// Loads libcurl once for the whole process. Any thread may call this. It takes some 10 ms, because
 // libcurl needs 30 libraries. Call it before any function below.
 //
 // 0, or -1 with the dynamic linker's message in `reason`.
@@ -26,15 +26,15 @@ CURLcode credd_curl_set_header_reader(CURL *easy, credd_curl_data_callback callb
 CURLcode credd_curl_status(CURL *easy, long *status);
 // The numeric address and the port of the server of a transfer that has ended; 0 if there is none.
 int credd_curl_peer(CURL *easy, const char **address, long *port);
-// Has libcurl tell what it does, headers and bodies included: the callback must drop these.
+// Makes libcurl report what it does, including headers and bodies, which the callback must drop.
 CURLcode credd_curl_set_narrator(CURL *easy, curl_debug_callback callback, void *context);
-// `begins` is called for each socket that is to be connected, `ends` when the connection is there, TLS
-// included, or a kept one is used.
+// `begins` is called for each socket before it connects. `ends` is called when the connection is
+// established, including TLS, or when a kept connection is used.
 CURLcode credd_curl_set_connect_callbacks(CURL *easy, curl_sockopt_callback begins,
                                           curl_prereq_callback ends, void *context);
 // The errno of the last failed connect; 0 if there is none.
 int credd_curl_os_error(CURL *easy);
-// Where libcurl writes what failed: CURL_ERROR_SIZE bytes that outlive the handle.
+// Sets the memory for libcurl's error text: CURL_ERROR_SIZE bytes that must outlive the handle.
 CURLcode credd_curl_set_error_text(CURL *easy, char *text);
 
 struct curl_slist *credd_curl_list_append(struct curl_slist *list, const char *line);
@@ -45,9 +45,10 @@ void credd_curl_multi_end(CURLM *multi);
 CURLMcode credd_curl_multi_add(CURLM *multi, CURL *easy);
 void credd_curl_multi_remove(CURLM *multi, CURL *easy);
 void credd_curl_multi_act(CURLM *multi, curl_socket_t socket, int action);
-// Lets all transfers go on, whatever they wait for. A transfer that has given up an address opens the
-// next one's socket only when it is called once more, and asks for no such call before its deadline
-// (https://github.com/curl/curl/issues/11920): curl_multi_socket_action() passes it over.
+// Lets all transfers go on, whatever they wait for. When a transfer has given up an address, it
+// opens the socket of the next one only when it is called once more. But it does not ask for such a
+// call before its deadline (https://github.com/curl/curl/issues/11920): curl_multi_socket_action()
+// skips such a transfer.
 void credd_curl_multi_act_on_all(CURLM *multi);
 CURLMcode credd_curl_multi_set_long(CURLM *multi, CURLMoption option, long value);
 CURLMcode credd_curl_multi_set_sockets(CURLM *multi, credd_curl_socket_callback callback,

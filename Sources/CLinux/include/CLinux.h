@@ -24,24 +24,24 @@ int64_t credd_walltime(void);
 
 // A descriptor that becomes readable when the wall clock is set.
 int credd_clock_watch(void);
-// Arms it again: 1 if the clock was set since, 0 if not, or -errno.
+// Arms the descriptor again: 1 if the clock was set since the last time, 0 if not, or -errno.
 int credd_clock_watch_again(int descriptor);
 
 // Overwrites memory; the compiler cannot remove the call.
 void credd_wipe(void *memory, size_t length);
 
-// Opens those of the descriptors 0 to 2 that are closed: otherwise a socket could get such a
-// number, and the log would be written to it.
+// Opens those of the descriptors 0 to 2 that are closed. Otherwise a socket could get such a
+// number, and the log would be written to the socket.
 int credd_open_standard_streams(void);
 // No core dumps, no ptrace by processes of the same uid.
 int credd_harden(void);
-// The same for a program that may call credd_become(): only the soft limit on core dumps is
-// lowered, so that it can be raised again. A write to a closed pipe is an error, not a signal.
+// Hardens a program that may call credd_become(): only the soft limit on core dumps is lowered, so
+// that it can be raised again. A write to a closed pipe is an error, not a signal.
 int credd_harden_client(void);
 // Becomes another program, found in $PATH as by execvp(3), with core dumps and SIGPIPE as they were
 // before credd_harden_client(). Returns only on failure, with -errno.
 int credd_become(const char *const *arguments, const char *const *environment);
-// As many descriptors as the hard limit allows.
+// Raises the limit on open descriptors to the hard limit.
 int credd_raise_descriptor_limit(void);
 // fork(2), for a process with one thread: the child's pid, 0 in the child, or -errno.
 int credd_fork(void);
@@ -72,8 +72,8 @@ int credd_epoll_create(void);
 int credd_epoll_add(int epoll, int descriptor, uint32_t events, uint64_t token);
 int credd_epoll_change(int epoll, int descriptor, uint32_t events, uint64_t token);
 int credd_epoll_remove(int epoll, int descriptor);
-// Returns at most `capacity` ready descriptors. If it may sleep, it sleeps until there is one, or
-// until a signal arrives.
+// Returns at most `capacity` ready descriptors. If `sleeps` is true, waits until there is one or a
+// signal arrives.
 int credd_epoll_wait(int epoll, struct credd_ready *ready, int capacity, bool sleeps);
 
 // A counter that a thread uses to wake the loop.
@@ -91,10 +91,10 @@ ssize_t credd_write(int descriptor, const void *buffer, size_t length);
 void credd_close(int descriptor);
 // Tells the kernel to refuse descriptors that clients of this listener pass (from Linux 6.16 on).
 void credd_refuse_descriptors(int listener);
-// Tells the kernel not to add the sender to each message (PassCredentials= of a socket unit): with
-// it, a read ends between the messages of two processes, so a short read would not mean that all
-// was read. True if the option was set before; then clients that have already connected need this
-// call too.
+// Tells the kernel not to add the sender to each message (PassCredentials= of a socket unit). With
+// that option, a read ends between the messages of two processes, so a short read would not mean
+// that everything was read. Returns true if the option was set before; then clients that have
+// already connected need this call too.
 bool credd_refuse_senders(int socket);
 // Whether the kernel lets descriptors through on this connection; then only credd_receive() may
 // read it.
@@ -123,7 +123,7 @@ int credd_peer_credentials(int descriptor, struct credd_peer *peer);
 int credd_local_user(const char *path, const char *name, uid_t *uid);
 // Whether this user namespace has every uid, as the host's own has.
 bool credd_has_every_uid(void);
-// Supplementary groups of the peer; their number is in `count`, also with -ERANGE.
+// Supplementary groups of the peer. `count` gets their number, even with -ERANGE.
 int credd_peer_groups(int descriptor, gid_t *groups, uint32_t *count);
 
 // A user of the host's database.
@@ -138,22 +138,23 @@ struct credd_user {
 // Looks up a user by name, or by uid if `name` is NULL. May block for long, as NSS may ask a
 // network. 1: found; 0: there is no such user; -errno: the database gave no answer.
 int credd_look_up_user(uid_t uid, const char *name, bool with_groups, struct credd_user *user);
-// Gives up root for good and becomes that user. Asks no database. Waits for all threads of the
-// process, which become the user too. 0 or -errno.
+// Gives up root for good and becomes that user, without asking a database. Waits for all threads of
+// the process, which become the user too. 0 or -errno.
 int credd_become_user(uid_t uid, gid_t gid, const gid_t *groups, size_t count);
-// Starts a detached thread with all signals blocked, since the loop's thread handles signals. 0 or
-// an error number.
+// Starts a detached thread with all signals blocked, because the loop's thread handles signals. 0
+// or an error number.
 int credd_start_thread(void *(*run)(void *), void *argument, size_t stack_size);
 // A group's id by name. May block: call it on a thread, or while the configuration is read. 1, 0 or
 // -errno.
 int credd_group_id(const char *name, gid_t *gid);
 
-// The version of the kernel's Landlock, or -errno: -ENOSYS or -EOPNOTSUPP where it has none.
+// The version of the kernel's Landlock, or -errno: -ENOSYS or -EOPNOTSUPP if it has none.
 int credd_landlock_version(void);
-// Gives up what `rules` do not allow, for this thread and what it starts. It needs no_new_privs.
+// Gives up all rights that `rules` do not allow, for this thread and its children. It needs
+// no_new_privs.
 int credd_landlock_restrict(int rules);
-// The most entries in each folder on the way to the hidden one: far more than /, /run and their like
-// have.
+// The most entries in each folder on the way to the hidden one: far more than /, /run and similar
+// folders have.
 #define CREDD_HIDDEN_BESIDE_MOST 16384
 // Landlock rules (version 2) that allow reading, changing, making and removing files beneath every folder
 // there is now, but in `folder` reading and changing of `names` alone, which end with NULL. In `folder`
@@ -161,10 +162,11 @@ int credd_landlock_restrict(int rules);
 // allowed. Lists these folders, which may block. A descriptor, or -errno and the folder to blame.
 int credd_rules_hiding(const char *folder, const char *const *names, char *where, size_t capacity);
 
-// Runs a command with nothing but the given arguments and environment: pipes as standard streams,
-// a process group of its own, every other descriptor closed, signals at their defaults. It has no
-// ambient capabilities, can gain no privileges (no_new_privs), and is bound by `rules`, Landlock's,
-// unless that is -1. Blocks until the command runs or cannot.
+// Runs a command with only the given arguments and environment. It has pipes as standard streams
+// and a new process group; every other descriptor is closed, and signals are at their defaults. It
+// has no ambient capabilities, can gain no privileges (no_new_privs), and is bound by the Landlock
+// rules `rules`, unless that is -1. Blocks until the command runs, or until it is clear that it
+// cannot.
 struct credd_child {
   pid_t pid;
   int standard_input;
@@ -184,20 +186,20 @@ void credd_let_ends_through(void);
 // The last signal that was noted; 0 for none. The second forgets it.
 int credd_noted_end(void);
 int credd_take_noted_end(void);
-// Ends the process as the signal would have done.
+// Ends the process in the way the signal would have done.
 void credd_end_by(int number);
 
-// Starts a program of the user's, found in $PATH, in a session of its own, with nothing but /dev/null
-// and the environment: a browser, which lives on. The pid, or -errno.
+// Starts a program of the user, found in $PATH, in a new session, with only /dev/null and the
+// environment: a browser, which outlives this process. The pid, or -errno.
 pid_t credd_start_program(const char *const *arguments);
-// Whether a child has ended with another status than 0, which is told once: 1, 0 or -errno.
+// Whether a child has ended with a status other than 0; this is reported only once: 1, 0 or -errno.
 int credd_has_failed(pid_t child);
 
-// Who made a TCP connection: the kernel's table of sockets (sock_diag(7)). SO_PEERCRED answers
-// nonsense for TCP, without an error.
+// The kernel's table of sockets (sock_diag(7)) says who made a TCP connection. For TCP, SO_PEERCRED
+// gives a wrong answer without an error.
 struct credd_socket_report {
-  // Whether it is about the socket at the other end of the connection, not about another one that
-  // the kernel found for the question.
+  // Whether the report is about the socket at the other end of the connection, and not about
+  // another socket that the kernel found for the question.
   bool is_of_other_end;
   uint8_t state;
   uid_t uid;
@@ -208,7 +210,7 @@ struct credd_socket_report {
 int credd_diag_socket(void);
 // Whether `descriptor` is such a socket: 1, 0 or -errno.
 int credd_is_diag_socket(int descriptor);
-// Drops what was sent to a socket before this process got it.
+// Drops messages that were sent to a socket before this process got it.
 int credd_empty_diag_socket(int netlink);
 // Asks for the other end of a connection. -ENOENT if there is no such socket in the network
 // namespace of `netlink`, -ENOMSG if the kernel did not answer this question.
@@ -217,7 +219,7 @@ int credd_ask_other_end(int netlink, uint32_t sequence, int connection,
 // The state (enum tcp_state) of our own end of a connection, or -errno if it has no other end.
 int credd_tcp_state(int connection);
 
-// A loopback address and a port; 0 for any port. Of IPv6 there is one, ::1.
+// A loopback address and a port; 0 for any port. IPv6 has only one such address, ::1.
 struct credd_tcp_name {
   bool is_ipv6;
   uint8_t ipv4[4];
@@ -230,16 +232,16 @@ int credd_listen_loopback(struct credd_tcp_name *name, int backlog);
 // Whether every user of this host may listen on that port (net.ipv4.ip_unprivileged_port_start): 1, 0
 // or -errno.
 int credd_port_is_open(uint16_t port);
-// A connection to a listener there.
+// Connects to a listener at this address.
 int credd_connect_loopback(const struct credd_tcp_name *name);
 // Tells the other end that nothing more will come.
 void credd_finish_sending(int connection);
 // Lets TCP send small pieces without waiting for more.
 int credd_send_at_once(int connection);
-// The name that the peer of a Unix socket is bound to, with its first NUL if it has one; the number
-// of bytes, 0 if it has none, or -errno.
+// The name to which the peer of a Unix socket is bound, with its first NUL if it has one. Returns
+// the number of bytes, 0 if the peer has no name, or -errno.
 ssize_t credd_peer_name(int descriptor, void *name, size_t capacity);
-// The same for the name that the socket itself is bound to.
+// The name to which the socket itself is bound, likewise.
 ssize_t credd_own_name(int descriptor, void *name, size_t capacity);
 
 // The cookie of a socket's network namespace (Linux 5.14), or -errno.
@@ -268,13 +270,13 @@ struct credd_file_facts {
   int64_t size, modified, changed;
 };
 // Opens the file that a process runs, readable if `content` is true, and gives its path.
-// -ESTALE if that path leads to another file here: the file was replaced, or is of another mount
-// namespace, in which users mount any file at any path. -EACCES without CAP_SYS_PTRACE, unless the
-// process belongs to this user and is dumpable (ptrace(2), PTRACE_MODE_READ_FSCREDS).
+// -ESTALE if that path leads to another file here: the file was replaced, or belongs to another
+// mount namespace, in which users can mount any file at any path. -EACCES without CAP_SYS_PTRACE,
+// unless the process belongs to this user and is dumpable (ptrace(2), PTRACE_MODE_READ_FSCREDS).
 int credd_process_executable(pid_t pid, bool content, char *path, size_t capacity,
                              struct credd_file_facts *facts);
 int credd_file_facts(int descriptor, struct credd_file_facts *facts);
-// The same of the file at a path. May block.
+// The facts of the file at a path. May block.
 int credd_file_facts_at(const char *path, struct credd_file_facts *facts);
 // Whether the process of a pidfd is still alive: 1, 0 or -errno.
 int credd_pidfd_alive(int pidfd);
@@ -290,8 +292,8 @@ int credd_next_data(int descriptor, int64_t from, int64_t *begin, int64_t *end);
 int credd_is_in_memory(int descriptor);
 // Creates `folder`/`name`, which only its owner can read; removes a file that has that name.
 int credd_create_private(int folder, const char *name);
-// Opens an existing one. -EPERM unless it is a regular file of this user, has no other name, and
-// only this user may read it.
+// Opens an existing private file. -EPERM unless it is a regular file of this user, has no other
+// name, and can be read only by this user.
 int credd_open_private(int folder, const char *name);
 // pread() and pwrite() of all bytes; a read is short only at the end of the file.
 ssize_t credd_read_at(int descriptor, void *buffer, size_t length, int64_t offset);

@@ -19,7 +19,7 @@ int csandbox_hmac_sha256(const void *_Nullable key, size_t key_length, const voi
 int csandbox_hmac_sha1(const void *_Nullable key, size_t key_length, const void *_Nullable data,
                        size_t length, uint8_t code[_Nonnull]);
 
-// Compares in the same time, wherever the two differ.
+// Compares in a time that does not depend on where the two differ.
 bool csandbox_equal(const void *_Nullable one, const void *_Nullable other, size_t length);
 
 // AES-128 in CBC mode over whole blocks, in place; the caller handles the padding. Key and vector
@@ -58,22 +58,22 @@ ptrdiff_t csandbox_rsa_sign(struct csandbox_rsa *key, enum csandbox_digest diges
 bool csandbox_rsa_verifies(struct csandbox_rsa *key, enum csandbox_digest digest,
                            const void *_Nullable message, size_t length, const uint8_t *_Nullable signature,
                            size_t signature_length);
-// The same with a public key of somebody else, of which only the numbers are known.
+// Verifies with a public key of which only the numbers are known.
 bool csandbox_rsa_public_verifies(const uint8_t *_Nullable modulus, size_t modulus_length,
                                   const uint8_t *_Nullable exponent, size_t exponent_length,
                                   enum csandbox_digest digest, const void *_Nullable message,
                                   size_t length, const uint8_t *_Nullable signature,
                                   size_t signature_length);
 
-// Whether a signature of two numbers (ES256 of RFC 7518) is that of the private key in PEM, of the
-// curve P-256.
+// Whether a signature of two numbers (ES256 of RFC 7518) was made with the private key in PEM, on
+// the curve P-256.
 bool csandbox_p256_verifies(const char *_Nullable pem, size_t pem_length,
                             const void *_Nullable message, size_t length,
                             const uint8_t *_Nullable signature, size_t signature_length);
 
-// Large integers, big-endian and unsigned; an empty one is 0. Results are below the modulus and fill
-// as many bytes as it has. Their time depends on the values: these functions are for a server that
-// protects nothing.
+// Large integers, big-endian and unsigned; an empty one is 0. Results are below the modulus and
+// fill as many bytes as the modulus. The time depends on the values, because these functions are
+// for a server that protects nothing.
 
 // base^exponent mod modulus.
 void csandbox_power(const uint8_t *_Nullable base, size_t base_length,

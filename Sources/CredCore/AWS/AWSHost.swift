@@ -13,7 +13,7 @@ public struct AWSHost: Sendable, Hashable {
   /// `scheme://host[:port]/[path]`.
   public let url: String
 
-  /// - Parameter region: such as `eu-west-1`. It becomes part of a host name.
+  /// - Parameter region: a region such as `eu-west-1`. It becomes part of a host name.
   /// - Throws: if the region is not letters, digits and hyphens.
   public init(
     _ service: Service, region: String, fips: Bool = false, dualStack: Bool = false
@@ -26,9 +26,9 @@ public struct AWSHost: Sendable, Hashable {
     self.url = "https://\(Self.host(service, region, fips: fips, dualStack: dualStack))/"
   }
 
-  /// An operator's own endpoint, such as an emulator or a proxy.
+  /// A host that the operator chose, such as an emulator or a proxy.
   ///
-  /// - Throws: if the URL is none or has a query.
+  /// - Throws: if the text is no URL or has a query.
   public init(_ service: Service, region: String, custom: String) throws(InvalidInput) {
     guard let url = try? HTTPURL(custom), url.query == nil else {
       throw InvalidInput(field: "endpoint", reason: "is not an http:// or https:// URL")
@@ -82,7 +82,7 @@ public enum AWSPartition: String, Sendable, CaseIterable {
     self = prefixes.first { region.hasPrefix($0.0) }?.1 ?? .aws
   }
 
-  /// Whether a region has the name of one, by the pattern of its partition (botocore,
+  /// Whether the text looks like a region's name, by the pattern of its partition (botocore,
   /// `partitions.json`).
   public static func knows(region: String) -> Bool {
     guard AWSPartition(region: region) == .aws else { return true }
@@ -122,9 +122,9 @@ public enum AWSPartition: String, Sendable, CaseIterable {
 extension AWSPartition {
   /// The developer token's key in the logins map of the enhanced flow.
   ///
-  /// It is the principal that a role trusts in that region. Cognito's API reference has only that
-  /// of `aws`; those of China and GovCloud are in public use, and the others follow their rule. A
-  /// profile can set its own (`logins_key`).
+  /// It is the principal that a role trusts in that region. Cognito's API reference has only the
+  /// key of `aws`. Those of China and GovCloud are in public use, and the others follow the same
+  /// rule. A profile can set its own key (`logins_key`).
   public static func loginsKey(region: String) -> String {
     let partition = AWSPartition(region: region)
     if partition == .aws { return "cognito-identity.amazonaws.com" }

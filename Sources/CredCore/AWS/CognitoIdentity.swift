@@ -11,7 +11,7 @@ public struct CognitoIdentity: Sendable, Equatable {
 
   /// GetId: the identity of a guest, or of a user with social, OIDC or SAML logins.
   ///
-  /// - Throws: if the logins hold a developer token, which Cognito refuses here.
+  /// - Throws: if the logins contain a developer token, which Cognito refuses here.
   public func getID(
     pool: IdentityPoolID, accountID: String? = nil, logins: LoginsMap = LoginsMap()
   ) throws(InvalidInput) -> HTTPRequest {
@@ -92,8 +92,8 @@ extension CognitoIdentity {
     return try tokenReply(object, reply)
   }
 
-  /// Reads the reply to GetOpenIdTokenForDeveloperIdentity. An error about the signature is the
-  /// backend's: credd signs in its place.
+  /// Reads the reply to GetOpenIdTokenForDeveloperIdentity. An error about the signature counts as
+  /// the backend's, because credd signs in its place.
   public static func developerToken(
     from reply: HTTPReply, backend: String
   ) throws(UpstreamFailure) -> TokenReply {

@@ -21,8 +21,8 @@ public struct Credentials: Sendable, Equatable {
 
 /// Checks of credentials in a reply.
 enum CredentialRules {
-  /// Longer than any session of AWS (12 h; 36 h for a federated user): finds a value in the wrong
-  /// unit.
+  /// Longer than any session of AWS (12 h; 36 h for a federated user). A longer lifetime shows that
+  /// a value has the wrong unit.
   static let longestLifetime = Duration.seconds(48 * 3600)
 
   /// `\w{16,128}` (STS API reference, Credentials).
@@ -55,8 +55,8 @@ enum CredentialRules {
 
 /// The result of an exchange.
 public struct CredentialsReply: Sendable, Equatable {
-  /// The identity of the credentials, which may differ from the request's; nil if the service does
-  /// not return it (STS).
+  /// The identity of the credentials, which may differ from the request's identity; nil if the
+  /// service does not return it (STS).
   public let identity: IdentityID?
   public let credentials: Credentials
   /// The server's time, from the reply's `Date`: the lifetime counts from it.

@@ -1,4 +1,4 @@
-/// The tokens that authenticate a user, by provider (Cognito API reference, Logins).
+/// The tokens that authenticate a user, for each provider (Cognito API reference, Logins).
 ///
 /// The order is kept: equal logins are equal bytes in a request.
 public struct LoginsMap: Sendable, Equatable {
@@ -29,7 +29,7 @@ public struct LoginsMap: Sendable, Equatable {
 
   public var isEmpty: Bool { logins.isEmpty }
 
-  /// Bytes of all tokens.
+  /// The number of bytes of all tokens.
   public var byteCount: Int { logins.reduce(0) { $0 + $1.token.count } }
 
   public subscript(provider: String) -> Secret? {
@@ -87,15 +87,15 @@ public struct LoginsMap: Sendable, Equatable {
 
 /// An OpenID token that a backend got from GetOpenIdTokenForDeveloperIdentity.
 ///
-/// Its claims are read without verification, which only Cognito can do. They tell when to fetch the
-/// next token and find mistakes early. A token that is no JWT (an emulator's) has no claims.
+/// Its claims are read without verification, which only Cognito can do. They show when to fetch the
+/// next token, and reveal mistakes early. A token of an emulator may be no JWT, and has no claims.
 public struct DeveloperToken: Sendable, Equatable {
   /// Sent to Cognito unchanged.
   public let token: Secret
   /// `exp`.
   public let expiration: WallTime?
 
-  /// - Throws: if it is empty or over 50,000 characters, which Cognito refuses.
+  /// - Throws: if the token is empty or over 50,000 characters, which Cognito refuses.
   public init(_ token: Secret) throws(InvalidInput) {
     guard !token.isEmpty, UTF8Sequence.codePoints(token.bytes) <= Limits.Upstream.tokenLength else {
       throw InvalidInput(field: "Token", reason: "is empty or over 50000 characters")
@@ -114,13 +114,14 @@ public struct DeveloperToken: Sendable, Equatable {
   /// `aud`: the identity pool. It is not stored, because it is used only when the token arrives.
   public var audience: String? { JWT.claims(of: token)?["aud"]?.text }
 
-  /// `sub`: the IdentityId, in a token of Cognito's. Nil for other tokens.
+  /// `sub`: the IdentityId, in a token of Cognito; nil for other tokens.
   var subject: IdentityID? {
     (JWT.claims(of: token)?["sub"]?.text).flatMap { try? IdentityID($0) }
   }
 }
 
-/// JSON Web Tokens (RFC 7519), read without verification: only their issuers and Cognito can do that.
+/// JSON Web Tokens (RFC 7519), read without verification, which only their issuers and Cognito can
+/// do.
 enum JWT {
   /// The payload (§3): the middle one of three base64url parts; nil for another kind of token.
   static func claims(of token: Secret) -> JSONValue? { part(1, of: token) }

@@ -17,8 +17,8 @@ public struct SigV4: Sendable, Equatable {
   ///
   /// All headers and `Host` are signed.
   ///
-  /// - Throws: if the URL has a query, which no call of credd has, or if the credentials cannot stand
-  ///   in a header.
+  /// - Throws: if the URL has a query (no call of credd has one), or if the credentials cannot be
+  ///   sent in a header.
   public func sign(
     _ request: HTTPRequest, for host: AWSHost, digests: some Digests, now: WallTime
   ) throws(InvalidInput) -> HTTPRequest {
@@ -47,7 +47,7 @@ public struct SigV4: Sendable, Equatable {
     return signed
   }
 
-  /// The canonical request, which both sides hash, and the names of its headers.
+  /// The canonical request, which both sides hash, with the names of the signed headers.
   private static func canonical(
     _ request: HTTPRequest, _ url: HTTPURL, _ digests: some Digests
   ) -> (bytes: [UInt8], names: String) {
@@ -97,6 +97,6 @@ public protocol Digests: Sendable {
 
 /// AES-128 in CBC mode with PKCS#7 padding, implemented by the runtime.
 public protocol BlockCipher: Sendable {
-  /// Nil if key, IV, length or padding are wrong.
+  /// Returns nil if key, IV, length or padding are wrong.
   func decryptAES128CBC(_ ciphertext: [UInt8], key: [UInt8], iv: [UInt8]) -> [UInt8]?
 }

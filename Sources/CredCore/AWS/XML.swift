@@ -2,7 +2,7 @@
 struct XMLElement: Equatable {
   var name: String
   var children: [XMLElement] = []
-  /// Decoded; for an element with children, the text between them.
+  /// The decoded text. If the element has children, it is the text between them.
   var text = Secret([])
 
   /// The only child of that name; nil if there is none or more than one.
@@ -31,9 +31,9 @@ extension XMLElement {
   }
 }
 
-/// Why a text is not in the XML that ``XMLReader`` reads.
+/// The reason why ``XMLReader`` cannot read a text.
 struct XMLError: Error, Equatable {
-  /// From the start of the text, in bytes.
+  /// The place, in bytes from the start of the text.
   let offset: Int
   let reason: String
 }

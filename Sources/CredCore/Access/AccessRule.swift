@@ -1,17 +1,17 @@
 /// Decides which callers may use a profile: every uid of this host if the profile has no list, else
 /// the users, groups and units on its lists. `allow_executables` narrows that further.
 public struct AccessRule: Sendable, Equatable {
-  /// In a list of users: every user is meant.
+  /// The word that means every user in a list of users.
   public static let everybody = "*"
   /// Names, or uids in digits.
   public let users: [String]
-  /// The ids of the groups. A group that does not exist has none, and admits nobody.
+  /// The ids of the groups. A group that does not exist has no id, and admits no user.
   public let groups: Set<UInt32>
   /// Patterns of units, with `*`, `?` and `[…]`.
   public let units: [GlobPattern]
-  /// If there are any, the caller's program must be one of these.
+  /// If the list is not empty, the caller's program must be one of these.
   public let executables: [ExecutableRule]
-  /// Users that may ask in the name of others: names, or uids in digits.
+  /// Users that may ask on behalf of others: names, or uids in digits.
   public let impersonators: [String]
   /// Whether the profile has no list at all, not even one of groups that do not exist.
   public let isOpen: Bool
@@ -31,32 +31,32 @@ public struct AccessRule: Sendable, Equatable {
     isOpen = hasNoLists && executables.isEmpty
   }
 
-  /// Whether it depends on the caller's unit.
+  /// Whether the rule depends on the caller's unit.
   public var needsUnit: Bool { !units.isEmpty }
-  /// Whether it depends on the caller's groups, which may change during a connection.
+  /// Whether the rule depends on the caller's groups, which may change during a connection.
   public var needsGroups: Bool { !groups.isEmpty }
-  /// Whether it depends on the caller's program.
+  /// Whether the rule depends on the caller's program.
   public var needsExecutable: Bool { !executables.isEmpty }
-  /// The paths of programs for which it depends on the content of the file.
+  /// The paths of programs for which the rule depends on the content of the file.
   public var digestPaths: [GlobPattern] {
     executables.filter { !$0.digests.isEmpty }.map(\.path)
   }
 
   public func allows(_ caller: Caller) -> Bool { admits(caller) && allowsExecutable(of: caller) }
 
-  /// Whether a caller may ask in the name of another user. That does not depend on what the caller
-  /// may have in its own name.
+  /// Whether a caller may ask on behalf of another user. The caller itself need not be admitted for
+  /// that.
   public func allows(_ caller: Caller, for other: Caller) -> Bool {
     allowsImpersonation(by: caller) && admits(other)
   }
 
-  /// Whether a caller may ask in the name of others.
+  /// Whether a caller may ask on behalf of others.
   public func allowsImpersonation(by caller: Caller) -> Bool {
     impersonators.contains { Self.means($0, caller) } && allowsExecutable(of: caller)
   }
 
-  /// Whether a user may be admitted, as far as that can be told without a process: a unit or a program
-  /// of it may be.
+  /// Whether a user may be admitted, as far as that is known without a process. A unit or a program
+  /// of the user may be admitted later.
   public func mayAdmit(_ user: Caller) -> Bool {
     admits(user) || needsUnit && !user.isUnmapped
   }
@@ -78,7 +78,7 @@ public struct AccessRule: Sendable, Equatable {
   /// Whether the user, groups or unit are admitted.
   private func admits(_ caller: Caller) -> Bool {
     if users.contains(where: { Self.means($0, caller) }) { return true }
-    // The overflow uid stands for any user of any namespace. It is admitted only where the list of
+    // The overflow uid stands for any user of any namespace. It is admitted only if the list of
     // users names it.
     guard !caller.isUnmapped else { return false }
     if hasNoLists { return true }
@@ -87,7 +87,7 @@ public struct AccessRule: Sendable, Equatable {
     return units.contains { $0.matches(unit) }
   }
 
-  /// Digits are an id, even if a user has them for a name.
+  /// Digits are an id, even if some user has these digits as the name.
   private static func id(_ entry: String) -> UInt32? {
     entry.utf8.allSatisfy { $0.isDigit } ? UInt32(entry) : nil
   }
@@ -134,9 +134,9 @@ public struct Caller: Sendable, Equatable {
   public var uid: UInt32
   /// Primary and supplementary groups.
   public var groups: [UInt32]
-  /// Nil for a uid without a name.
+  /// The user's name; nil for a uid without a name.
   public var userName: String?
-  /// The systemd unit of the process; nil if it has none or could not be determined.
+  /// The systemd unit of the process; nil if it has none, or if the unit could not be determined.
   public var unit: String?
   /// The file that the process runs; nil if it could not be determined.
   public var executable: Executable?

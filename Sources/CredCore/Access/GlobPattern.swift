@@ -34,7 +34,7 @@ public struct GlobPattern: Sendable, Hashable {
     self.elements = elements
   }
 
-  /// Whether the whole text matches. The time is at most proportional to the product of both lengths.
+  /// Whether the whole text matches. The time grows at most with the product of both lengths.
   public func matches(_ text: String) -> Bool {
     var steps = 0
     return matches(text, steps: &steps)
@@ -44,7 +44,8 @@ public struct GlobPattern: Sendable, Hashable {
   func matches(_ text: String, steps: inout Int) -> Bool {
     let text = Array(text.unicodeScalars)
     var (position, index) = (0, 0)
-    /// The last `*` and the text that it covers so far: the only place to go back to.
+    /// The last `*` and the text that it matches so far: the only place to which the search goes
+    /// back.
     var star: (position: Int, index: Int)?
     while index < text.count {
       steps += 1
@@ -65,7 +66,8 @@ public struct GlobPattern: Sendable, Hashable {
     return elements[position...].allSatisfy { $0 == .anyRun }
   }
 
-  /// Reads a set after its `[`. Nil without a `]`: then the `[` is an ordinary character.
+  /// Reads a set after its `[`. Returns nil if there is no `]`: then the `[` is an ordinary
+  /// character.
   private static func set(_ rest: inout Substring.UnicodeScalarView) -> Element? {
     var body = rest
     let isNegated = body.first == "!"

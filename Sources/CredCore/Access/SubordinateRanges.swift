@@ -1,8 +1,9 @@
-/// The uids that users have beside their own: the ranges of /etc/subuid (subuid(5)).
+/// The uids that users have in addition to their own: the ranges of /etc/subuid (subuid(5)).
 ///
-/// Containers run with them. No uid of a range has a name as a rule, and its owner can act with each.
+/// Containers run with these uids. As a rule they have no names, and their owner can act with each
+/// of them.
 public struct SubordinateRanges: Sendable, Equatable {
-  /// As the file writes it.
+  /// The owner, in the form of the file.
   public enum Owner: Hashable, Sendable {
     case name(String)
     case uid(UInt32)
@@ -18,14 +19,14 @@ public struct SubordinateRanges: Sendable, Equatable {
     let first: UInt32
     let last: UInt32
     let owner: Owner
-    /// The greatest `last` of this range and those before it.
+    /// The greatest `last` of this range and all ranges before it.
     var reach: UInt32
   }
 
-  /// By their first uids.
+  /// The ranges, sorted by their first uids.
   private var ranges: [Range] = []
   private var firsts: [Owner: UInt32] = [:]
-  /// Lines that are no range, counted from 1. They are left out.
+  /// The numbers of lines that contain no range, counted from 1. Such lines are ignored.
   public private(set) var wrongLines: [Int] = []
 
   public init() {}
@@ -57,7 +58,7 @@ public struct SubordinateRanges: Sendable, Equatable {
       !name.isEmpty, name.utf8.count <= Limits.Configuration.accountNameBytes,
       let first = number(fields[1]), let count = number(fields[2]), count > 0
     else { return nil }
-    // The kernel gives nobody the uid 2^32 - 1.
+    // The kernel never gives a user the uid 2^32 - 1.
     let last = UInt64(first) + UInt64(count) - 1
     guard last < UInt64(UInt32.max) else { return nil }
     let owner = number(fields[0]).map(Owner.uid) ?? .name(name)
@@ -71,8 +72,8 @@ public struct SubordinateRanges: Sendable, Equatable {
     return UInt32(String(decoding: field, as: UTF8.self))
   }
 
-  /// The owners of a uid, as the file writes them: none if no range holds it. Two may be one user, by name
-  /// and by number.
+  /// The owners of a uid, in the form of the file; empty if no range contains the uid. Two owners
+  /// may be the same user, once by name and once by number.
   public func ownerships(of uid: UInt32) -> [Ownership] {
     var (low, high) = (0, ranges.count)
     while low < high {
@@ -91,16 +92,17 @@ public struct SubordinateRanges: Sendable, Equatable {
   }
 }
 
-/// In whose share a uid counts, where a limit is for one user. Who sees what goes by the uid alone.
+/// The account for which a uid counts in limits of one user. Access to sessions depends only on the
+/// uid.
 public enum Account: Hashable, Sendable {
-  /// A user with a name, and the owner of a range whom the host knows.
+  /// A user with a name. The uids of a range count here too, if the host knows the range's owner.
   case user(UInt32)
-  /// The owner of a range whom the host does not know, by the first uid of its ranges.
+  /// An owner of a range whom the host does not know, by the first uid of the owner's ranges.
   case range(UInt32)
-  /// All uids together that have no name and are in no range.
+  /// All uids together that have no name and belong to no range.
   case ownerless
 
-  /// For what counts by numbers of users. No user has the last number.
+  /// A number for code that counts by uids. No user has the last number.
   public var number: UInt32 {
     switch self {
     case .user(let uid), .range(let uid): uid

@@ -1,6 +1,6 @@
 /// Names that the system itself gives to uids of containers and user namespaces: `vu-MACHINE-UID` by
-/// nss-mymachines(8), `ns-NAME-UID` by systemd-nsresourced(8), which any user may ask for 65,536 of. No
-/// person has one, so limits for one user do not count by them.
+/// nss-mymachines(8), `ns-NAME-UID` by systemd-nsresourced(8), from which any user may get 65,536
+/// uids. No person has such a name, so limits of one user do not count by these names.
 public enum SyntheticName {
   public static func isOne(_ name: String) -> Bool {
     let parts = name.split(separator: "-", omittingEmptySubsequences: false)

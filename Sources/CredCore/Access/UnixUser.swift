@@ -1,8 +1,8 @@
-/// The Unix user that a call is for. The next owner of a uid has another name.
+/// The Unix user for whom a call is made. The next owner of a uid has another name.
 public struct UnixUser: Sendable, Hashable {
-  /// Who it is to the kernel.
+  /// The user's number in the kernel.
   public let uid: UInt32
-  /// Nil for a uid without a name.
+  /// The user's name; nil for a uid without a name.
   public let name: String?
 
   public init(uid: UInt32, name: String?) {

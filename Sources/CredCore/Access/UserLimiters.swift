@@ -1,23 +1,23 @@
-/// Slows down the guessing of passwords: after a few failures, a user has to wait before each further
+/// Slows down the guessing of passwords: after a few failures, a user must wait before each further
 /// attempt, longer each time.
 ///
 /// Failures count for each ``Account``, profile and user name; an accepted password ends that count.
-/// They also count in all for the account: this count has more free failures, and no success ends it,
-/// so that a login of one's own between the guesses changes nothing.
+/// There is also one count for all failures of the account. It has more free failures, and no
+/// success ends it, so that the guesser's own login between the guesses does not help.
 ///
-/// Second factors count once more for the user at the pool, over all uids: somebody with many uids
-/// would else guess with each. Only refusals after a right password count there, so that nobody
-/// without it locks the user out.
+/// Second factors also count for the user at the pool, over all uids: otherwise an attacker with
+/// many uids could guess with each. Only refusals after a right password count there, so that an
+/// attacker without the password cannot lock the user out.
 public struct PasswordLimiter: Sendable {
-  /// Whose password was tried, and by whom.
+  /// The user whose password was tried, and the uid that tried it.
   public struct Attempt: Hashable, Sendable {
     public let uid: UInt32
-    /// In whose share the uid counts: ``Account/number``.
+    /// The account for which the uid counts: ``Account/number``.
     public let account: UInt32
     public let profile: String
     public let username: String
 
-    /// - Parameter account: nil for the uid's own.
+    /// - Parameter account: nil for the uid's own account.
     public init(uid: UInt32, account: UInt32? = nil, profile: String, username: String) {
       self.uid = uid
       self.account = account ?? uid
@@ -34,7 +34,8 @@ public struct PasswordLimiter: Sendable {
   /// A user of a pool, whose second factor was tried after a right password.
   public struct Factor: Hashable, Sendable {
     public let issuer: ProviderIssuer
-    /// The immutable name: aliases name the same user. In UTF-8, as the pool tells names apart.
+    /// The immutable name, because aliases name the same user. It is compared as UTF-8, as the pool
+    /// does it.
     private let username: [UInt8]
 
     public init(issuer: ProviderIssuer, username: String) {
@@ -45,9 +46,9 @@ public struct PasswordLimiter: Sendable {
 
   /// How long failures count after the end of the last pause.
   static let memory: Duration = .seconds(60 * 60)
-  /// The most attempts, the most uids and the most second factors with a record. When there is no
-  /// room for another, the record with the fewest failures is dropped: the records of users who are
-  /// attacked stay.
+  /// The most attempts, the most uids and the most second factors with a record. If there is no
+  /// room for another, the record with the fewest failures is dropped, so that the records of
+  /// attacked users stay.
   static let records = 4096
 
   private struct Counts<Subject: Hashable & Sendable>: Sendable {
@@ -101,7 +102,7 @@ public struct PasswordLimiter: Sendable {
 
   public init() {}
 
-  /// How long a user has to wait before an attempt; nil for now.
+  /// How long a user must wait before an attempt; nil if there is no wait.
   public func pause(before attempt: Attempt, now: Instant) -> Duration? {
     let pauses = [attempts.pause(attempt.ofAccount, now), users.pause(attempt.account, now)]
     return pauses.compactMap(\.self).max()
@@ -113,13 +114,13 @@ public struct PasswordLimiter: Sendable {
     users.failed(attempt.account, now)
   }
 
-  /// How long everybody has to wait before trying this user's second factor; nil for now.
+  /// How long everybody must wait before trying this user's second factor; nil if there is no wait.
   public func pause(before factor: Factor, now: Instant) -> Duration? { factors.pause(factor, now) }
 
   /// Counts a second factor that was refused after a right password.
   public mutating func failed(_ factor: Factor, now: Instant) { factors.failed(factor, now) }
 
-  /// Forgets the failures with this user name after its password was accepted.
+  /// Forgets the failures with this user name after the password was accepted.
   public mutating func succeeded(_ attempt: Attempt) {
     attempts.forget(attempt.ofAccount)
   }
@@ -128,17 +129,18 @@ public struct PasswordLimiter: Sendable {
 /// Limits the upstream calls that a user causes by forced refreshes, sign-ins and `clear`. Ordinary
 /// requests count, but are never refused.
 ///
-/// A burst is allowed, then one call after each pause; counted as time, as in ``TokenBucket``.
+/// A burst is allowed, then one call after each pause. The allowance is counted as time, as in
+/// ``TokenBucket``.
 public struct CallAllowance: Sendable {
   /// The most users with a record. A user without calls for half a minute needs none.
   static let users = 4096
 
-  /// When each user's burst is whole again.
+  /// When each user may use the whole burst again.
   private var fullAt: [UInt32: Instant] = [:]
 
   public init() {}
 
-  /// How long a user has to wait before causing a call; nil for now.
+  /// How long a user must wait before causing a call; nil if there is no wait.
   public func pause(of uid: UInt32, now: Instant) -> Duration? {
     guard let full = fullAt[uid] else { return nil }
     let next = full - Limits.User.callPause * (Limits.User.calls - 1)
@@ -153,18 +155,18 @@ public struct CallAllowance: Sendable {
         fullAt[least.key] = nil
       }
     }
-    // Calls that were not refused count no longer than a whole burst takes to come back.
+    // Ordinary calls are never refused, so the debt never exceeds the time of a whole burst.
     fullAt[uid] = min(
       max(fullAt[uid] ?? now, now) + Limits.User.callPause,
       now + Limits.User.callPause * Limits.User.calls)
   }
 }
 
-/// Limits what may be asked about accounts before anybody is signed in, and the messages that a pool
-/// sends: codes of a sign-in, and what a signed-in user asks for. Otherwise a program could try names,
-/// fill a backend with accounts, or send messages that somebody has to pay for.
+/// Limits requests about accounts before a sign-in, and the messages that a pool sends for sign-ins
+/// and for signed-in users. Otherwise a program could try names, fill a backend with accounts, or
+/// cause messages that somebody must pay for.
 public struct AccountLimiter: Sendable {
-  /// The most users, and the most names, with a record. When there is no room for another, the record
+  /// The most users, and the most names, with a record. If there is no room for another, the record
   /// with the fewest attempts is dropped.
   static let records = 4096
 
@@ -177,7 +179,7 @@ public struct AccountLimiter: Sendable {
   private var names: [Name: [Instant]] = [:]
   private var backends: [String: [Instant]] = [:]
   private let ofName: Limits.Rate
-  /// Whether the count of a backend stops only those who have caused some of it.
+  /// Whether the limit of a backend stops only users who have contributed to its count.
   private let isShared: Bool
 
   public init() { self.init(ofName: Limits.Account.ofName, isShared: false) }
@@ -187,15 +189,15 @@ public struct AccountLimiter: Sendable {
     self.isShared = isShared
   }
 
-  /// For sign-ins that make a pool send a code. People sign in more often than they make accounts, and
-  /// the sign-ins of some must not stop those of others.
+  /// A limiter for sign-ins that make a pool send a code. People sign in more often than they make
+  /// accounts, and the sign-ins of some users must not stop those of others.
   public static var ofCodes: AccountLimiter {
     AccountLimiter(ofName: Limits.Account.codesOfName, isShared: true)
   }
 
-  /// How long the user has to wait; nil if the action may be done now, and is counted.
+  /// How long the user must wait. If nil, the action may be done now, and was counted.
   ///
-  /// - Parameter backend: nil for what does not count there.
+  /// - Parameter backend: nil if the action does not count for a backend.
   public mutating func attempt(
     by uid: UInt32, username: String, at backend: String?, now: Instant
   ) -> Duration? {
@@ -204,7 +206,7 @@ public struct AccountLimiter: Sendable {
     return nil
   }
 
-  /// How long the user has to wait; nil if the action may be done now.
+  /// How long the user must wait; nil if the action may be done now.
   public func pause(
     of uid: UInt32, username: String, at backend: String?, now: Instant
   ) -> Duration? {
@@ -223,7 +225,7 @@ public struct AccountLimiter: Sendable {
     return isShared ? Self.pause(users[uid], Limits.Account.share, now) : pause
   }
 
-  /// Counts what was done, whether or not it was to wait.
+  /// Counts an action that was done, even if the user should have waited.
   public mutating func count(
     by uid: UInt32, username: String, at backend: String?, now: Instant
   ) {
@@ -262,12 +264,12 @@ public struct AccountLimiter: Sendable {
 /// Lets the first of equal notices pass and counts the rest, so that no program on the host can fill
 /// the journal.
 public struct NoticeLimiter: Sendable {
-  /// What makes two notices equal.
+  /// Two notices with the same subject are equal.
   public struct Subject: Hashable, Sendable {
     public let event: String
     public let profile: String
     public let uid: UInt32
-    /// Another distinction: an error's code, a unit.
+    /// A further distinction: an error's code, or a unit.
     public let detail: String
 
     public init(event: String, profile: String, uid: UInt32, detail: String = "") {
@@ -284,7 +286,7 @@ public struct NoticeLimiter: Sendable {
     var suppressed = 0
   }
 
-  /// How long equal notices are counted together.
+  /// The time in which equal notices are counted together.
   static let window: Duration = .seconds(60)
   /// The most subjects at once.
   static let subjects = 4096
@@ -292,7 +294,7 @@ public struct NoticeLimiter: Sendable {
   private let burst: Int
   private var windows: [Subject: Window] = [:]
 
-  /// - Parameter burst: how many notices of a window pass.
+  /// - Parameter burst: how many equal notices pass in one window.
   public init(burst: Int) {
     self.burst = burst
   }
@@ -318,7 +320,7 @@ public struct NoticeLimiter: Sendable {
   private mutating func makeRoom(_ now: Instant) {
     guard windows.count >= Self.subjects else { return }
     windows = windows.filter { $0.value.end > now }
-    // Too many different subjects: after this a notice may pass that would have been suppressed.
+    // There are too many subjects. After this, a notice may pass that would have been suppressed.
     if windows.count >= Self.subjects { windows.removeAll() }
   }
 }

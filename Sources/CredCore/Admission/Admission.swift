@@ -1,13 +1,14 @@
-/// Decides which calls to one upstream endpoint are made, and when: within its rate and width, in a fair order,
-/// and almost none while it is unavailable.
+/// Decides when calls to one upstream endpoint are made: within its rate and width and in a fair
+/// order. While the endpoint is unavailable, almost no calls are made.
 ///
-/// Each upstream endpoint has its own, so that an unavailable one delays no calls to others. Events go in,
-/// actions come out, as with ``SessionMachine``; ``nextWake`` is the time of the next `timePassed`.
+/// Each upstream endpoint has its own value, so that an unavailable endpoint does not delay calls
+/// to others. Events go in and actions come out, as in ``SessionMachine``; ``nextWake`` is the time
+/// of the next `timePassed`.
 public struct Admission: Sendable {
   /// The limits of an upstream endpoint.
   public struct Policy: Sendable, Equatable {
     public var rate: Rate
-    /// Calls under way at once.
+    /// The most calls under way at once.
     public var width: Int
 
     public init(rate: Rate, width: Int) {
@@ -21,21 +22,21 @@ public struct Admission: Sendable {
     public let id: CallID
     /// Profiles take turns.
     public let profile: String
-    /// Whether a client waits for it.
+    /// Whether a client waits for the call.
     public var isInPerson: Bool
-    /// Whether it repeats a call that failed.
+    /// Whether the call repeats a failed one.
     public let isRetry: Bool
-    /// Whether it contains input of a user, as a sign-in does. Its failure is then no sign of an
-    /// outage: otherwise a user who makes a backend answer 429 or 500 to one name could block the
-    /// backend for all users.
+    /// Whether the call contains input of a user, like a sign-in. Then its failure is not evidence
+    /// of an outage: otherwise a user who makes a backend answer 429 or 500 to one name could block
+    /// the backend for all users.
     public let dependsOnUserInput: Bool
-    /// Whom it is for; nil if that is unknown.
+    /// The user for whom the call is made; nil if that is unknown.
     public let user: UnixUser?
-    /// In whose share that user counts: one person may have many uids. Nil if that is unknown.
+    /// The account of that user, because one person may have many uids; nil if that is unknown.
     public let account: Account?
-    /// Whether it only looks if the upstream endpoint answers. It goes behind calls for which a client waits,
-    /// and is made during an outage too: that is when somebody looks. Its end says nothing about other
-    /// calls.
+    /// Whether the call only checks that the upstream endpoint answers. It waits behind calls for
+    /// which a client waits. It is made during an outage too, because people check then. Its result
+    /// is not evidence for other calls.
     public let isCheck: Bool
 
     public init(
@@ -56,30 +57,31 @@ public struct Admission: Sendable {
 
   public enum Event: Sendable {
     case asked(Call)
-    /// A client waits for a call for which none waited before.
+    /// A client now waits for a call for which no client waited before.
     case prioritised(CallID)
     /// A call is no longer wanted. Ignored if it is under way or has ended.
     case cancelled(CallID)
-    /// An admitted call was cancelled before it was sent: nothing was learnt.
+    /// An admitted call was cancelled before it was sent: that says nothing about the endpoint.
     case notSent(CallID)
-    /// An admitted call ended; with its failure, if it failed.
+    /// An admitted call ended, with a failure or without.
     case ended(CallID, UpstreamFailure?)
     /// ``nextWake`` has come.
     case timePassed
   }
 
-  /// What the daemon does, in order.
+  /// An action for the daemon; actions are carried out in order.
   public enum Action: Sendable, Equatable {
     case admit(CallID)
     /// The call is not made and ends with this failure.
     case refuse(CallID, UpstreamFailure)
   }
 
-  /// Waiting background refreshes. Calls of clients are limited by the number of connections.
+  /// The most background refreshes that wait. Calls of clients are limited by the number of
+  /// connections.
   static let queueLimit = 10_000
-  /// Users with a breaker of their own. With more, some have none.
+  /// The most users with a separate breaker. If there are more, some have none.
   static let usersKept = 1024
-  /// How long a call waits for its turn. After that the session pauses instead.
+  /// How long a call waits for its turn. After that it fails, and the session pauses.
   static let longestWait: Duration = .seconds(60)
 
   public let upstream: Upstream
@@ -90,9 +92,9 @@ public struct Admission: Sendable {
   private var ofUsers: [UnixUser: CircuitBreaker] = [:]
   private var budget = RetryBudget()
   private var queue = AdmissionQueue()
-  /// Checks that wait, the oldest first: at most ``Limits/Check/underWay``.
+  /// Waiting checks, the oldest first: at most ``Limits/Check/underWay``.
   private var checks: [AdmissionQueue.Entry] = []
-  /// Admitted calls, and which breakers take each for a probe.
+  /// Admitted calls, and the breakers for which each of them is a probe.
   private var underWay: [CallID: (call: Call, probes: Probes)] = [:]
 
   private struct Probes: OptionSet {
@@ -110,7 +112,7 @@ public struct Admission: Sendable {
     bucket = TokenBucket(policy.rate)
   }
 
-  /// Takes other limits. Waiting calls and those under way go on.
+  /// Changes the limits. Waiting calls and calls under way go on.
   public mutating func apply(_ policy: Policy) {
     guard policy != self.policy else { return }
     if policy.rate != self.policy.rate { bucket = TokenBucket(policy.rate) }
@@ -127,7 +129,7 @@ public struct Admission: Sendable {
 
   /// Takes one event.
   ///
-  /// - Parameter wallTime: `now` on the wall clock, for messages alone.
+  /// - Parameter wallTime: `now` on the wall clock, only for messages.
   public mutating func handle(_ event: Event, now: Instant, wallTime: WallTime) -> [Action] {
     var context = EventContext(now: now, wallTime: wallTime)
     switch event {
@@ -185,7 +187,7 @@ public struct Admission: Sendable {
     }
   }
 
-  /// - Parameter isOwn: whether the failure was a call of the same user.
+  /// - Parameter isOwn: whether the last failure was that of a call of the same user.
   private func unavailable(
     _ outage: CircuitBreaker.Outage, _ context: EventContext, isOwn: Bool = false
   ) -> UpstreamFailure {
@@ -287,7 +289,7 @@ public struct Admission: Sendable {
     let arrivals = [queue.oldest()?.arrived, checks.first?.arrived]
     guard let oldest = arrivals.compactMap(\.self).min() else { return .distantFuture }
     let late = oldest + Self.longestWait
-    // If all places are taken, or a probe is under way, only the end of a call admits another.
+    // If the width is used up, or a probe is under way, a further call must wait until one ends.
     guard underWay.count < policy.width else { return late }
     if case .probing = breaker.state, checks.isEmpty || queue.hasCallers { return late }
     return min(late, bucket.nextToken)
@@ -299,8 +301,8 @@ extension UpstreamFailure {
   ///
   /// - Parameters:
   ///   - failure: the last failure of the upstream endpoint.
-  ///   - isOwn: whether it was a call of the same user.
-  ///   - callersIn: when a call with a waiting client is tried.
+  ///   - isOwn: whether that failure was of a call of the same user.
+  ///   - callersIn: the time until a call with a waiting client is tried.
   static func unavailable(
     _ failure: UpstreamFailure, isOwn: Bool = false, since: WallTime, retryAt: WallTime,
     callersIn: Duration
@@ -318,7 +320,7 @@ extension UpstreamFailure {
       summary: "\(times)\(failure.summary)", severity: .expected)
     unavailable.isWithheld = true
     unavailable.reason = failure.reason
-    // Its URL may name another user.
+    // The URL in the detail may name another user.
     if isOwn { unavailable.detail = failure.detail }
     return unavailable
   }

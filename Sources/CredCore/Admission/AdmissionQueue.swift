@@ -1,5 +1,5 @@
-/// Calls that wait for their turn. Those with a waiting client go first; among each kind, the profiles
-/// take turns, however many calls one has.
+/// Calls that wait for their turn. Calls with a waiting client go first. Among each kind, the
+/// profiles take turns, even if one has many calls.
 struct AdmissionQueue: Sendable {
   struct Entry: Sendable {
     var call: Admission.Call
@@ -9,7 +9,7 @@ struct AdmissionQueue: Sendable {
   private var entries: [CallID: Entry] = [:]
   private var inPerson = ProfilesInTurn()
   private var background = ProfilesInTurn()
-  /// All ids by age, with some of removed calls.
+  /// All ids by age. Some ids may be of removed calls.
   private var ages = FIFO<CallID>()
   /// Calls without a waiting client.
   private(set) var backgroundCount = 0
@@ -69,7 +69,7 @@ struct AdmissionQueue: Sendable {
     return nil
   }
 
-  /// The most ids of removed or moved calls that stay in the lists.
+  /// The most ids of removed or moved calls that may stay in the lists.
   private static let slack = 1024
 
   private mutating func prune() {
@@ -82,7 +82,7 @@ struct AdmissionQueue: Sendable {
   }
 }
 
-/// One queue a profile. The profiles take turns.
+/// One queue for each profile. The profiles take turns.
 private struct ProfilesInTurn: Sendable {
   private var queues: [String: FIFO<CallID>] = [:]
   private var turns = FIFO<String>()
@@ -116,7 +116,7 @@ private struct ProfilesInTurn: Sendable {
   }
 
   mutating func removeAll(where isGone: (CallID) -> Bool) {
-    // A queue that becomes empty keeps its turn until that comes.
+    // An empty queue is removed only when its turn comes.
     for profile in queues.keys.sorted() { queues[profile]?.removeAll(where: isGone) }
     count = queues.values.reduce(0) { $0 + $1.count }
   }

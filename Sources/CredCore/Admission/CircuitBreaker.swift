@@ -1,8 +1,9 @@
 /// Stops calls to an unavailable upstream, and tries single calls until it answers again.
 ///
-/// Only what says something about the upstream endpoint counts: see ``UpstreamFailure/Evidence``. In the breaker
-/// of all users, failures that one user may cause count only where they are not all of one user: a
-/// backend that fails for one user stays open to the others. That user has a breaker alone.
+/// Only failures that are evidence about the upstream endpoint count: see
+/// ``UpstreamFailure/Evidence``. If all failures may be caused by one user, they do not count in
+/// the breaker of all users: a backend that fails for one user stays open to the others. That user
+/// has a separate breaker.
 struct CircuitBreaker: Sendable {
   /// Failures in a row before calls stop.
   static let tolerance = 5
@@ -23,32 +24,33 @@ struct CircuitBreaker: Sendable {
 
   /// Failures without an answer in between.
   struct Outage: Sendable {
-    /// The time of the first.
+    /// The time of the first failure.
     let since: Instant
     var failure: UpstreamFailure
     var pause: Duration
     var retryAt: Instant
-    /// The same for a call with a waiting client.
+    /// The time from which a call with a waiting client is tried.
     var callersFrom: Instant
   }
 
-  /// What happens to a call.
+  /// The decision about a call.
   enum Verdict: Sendable {
     case pass
-    /// Pass as the only call.
+    /// Pass, as the only call.
     case probe
     /// Wait for the outcome of a probe.
     case wait
     case refuse(Outage)
   }
 
-  /// Whether it is that of all users.
+  /// Whether this is the breaker of all users.
   let isShared: Bool
   private(set) var state = State.closed
-  /// Failures in a row while closed, the time of the first, and the end of the longest `Retry-After`.
+  /// Failures in a row while closed. `since` is the time of the first, `askedUntil` the end of the
+  /// longest `Retry-After`.
   private var failures = 0
-  /// The account of the last of them; nil where it is unknown. A person with many uids, and a uid with two
-  /// names while it changes hands, is one: nobody else is concerned.
+  /// The account of the last failure; nil if it is unknown. A person with many uids counts as one
+  /// account. So does a uid that has two names while its owner changes.
   private var lastAccount: Account?
   private var since = Instant(nanoseconds: 0)
   private var askedUntil = Instant(nanoseconds: .min)
@@ -57,7 +59,7 @@ struct CircuitBreaker: Sendable {
     self.isShared = isShared
   }
 
-  /// Whether it knows nothing of the upstream endpoint.
+  /// Whether the breaker has no evidence about the upstream endpoint.
   var isIdle: Bool {
     if case .closed = state { failures == 0 } else { false }
   }
@@ -76,9 +78,10 @@ struct CircuitBreaker: Sendable {
     state = .probing(outage)
   }
 
-  /// Takes the end of a call. An upstream that refuses one user has answered: it is available.
+  /// Takes the end of a call. If the upstream refuses one user, it has answered, so it is
+  /// available.
   ///
-  /// - Parameter account: in whose share its user counts; nil if that is unknown.
+  /// - Parameter account: the account of the call's user; nil if that is unknown.
   mutating func ended(
     _ failure: UpstreamFailure?, of account: Account? = nil, wasProbe: Bool, _ now: Instant
   ) {
@@ -93,7 +96,8 @@ struct CircuitBreaker: Sendable {
     }
   }
 
-  /// Takes the end of a call that says nothing about others. After a probe, the next call is one.
+  /// Takes the end of a call that is not evidence. If the call was a probe, the next call is a
+  /// probe again.
   mutating func inconclusive(wasProbe: Bool) {
     if wasProbe, case .probing(let outage) = state { state = .open(outage) }
   }
@@ -120,7 +124,7 @@ struct CircuitBreaker: Sendable {
       guard failures >= Self.tolerance else { return }
       state = .open(outage(since, failure, pause: Self.shortestPause, now))
     case .open(let known):
-      // It started before the outage.
+      // The call started before the outage.
       state = .open(outage(known.since, failure, pause: known.pause, now))
     case .probing(let known):
       guard wasProbe else { return }
@@ -129,8 +133,8 @@ struct CircuitBreaker: Sendable {
     }
   }
 
-  /// Whether one person may have caused this failure and those before it. All uids of which nobody knows
-  /// whose they are may be one person's, beside that person's own.
+  /// Whether one person may have caused this failure and those before it. All uids without a known
+  /// owner may belong to one person, who may also have a named account.
   private func isOfOneAlone(_ account: Account?) -> Bool {
     guard isShared, let account else { return false }
     return account == .ownerless || failures > 0 && account == lastAccount

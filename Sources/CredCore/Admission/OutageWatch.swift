@@ -1,11 +1,11 @@
-/// Notices when an upstream endpoint stops to work and when it works again, for the log. It decides nothing:
-/// ``CircuitBreaker`` does.
+/// Notices when an upstream endpoint stops working and when it works again, for the log.
+/// ``CircuitBreaker`` makes the decisions.
 public struct OutageWatch: Sendable {
-  /// What an operator is told, once each.
+  /// The changes that the operator is told, each once.
   public enum Change: Sendable, Equatable {
     /// - Parameters:
     ///   - since: the first failure.
-    ///   - isOfOneUser: all failures were of one user.
+    ///   - isOfOneUser: whether all failures were those of one user.
     case began(UpstreamFailure, since: Instant, isOfOneUser: Bool)
     case ended(after: Duration)
   }

@@ -43,17 +43,18 @@ public struct Rate: Sendable, Hashable {
     time.inSeconds / unit.duration.inSeconds * Double(count)
   }
 
-  /// Calls at once after a quiet time: those of a fifth of a second, so that even the first second
-  /// exceeds a quota only a little.
+  /// The most calls at once after a quiet time: as many as in a fifth of a second, so that even the
+  /// first second exceeds a quota only a little.
   var burst: Int { max(1, Int(calls(in: .milliseconds(200)))) }
 }
 
 /// Admits calls at a rate, and a burst after a quiet time.
 ///
-/// Tokens are counted as time (the generic cell rate algorithm, ITU-T I.371): exact, and one number.
+/// Tokens are counted as time (the generic cell rate algorithm, ITU-T I.371). That is exact and
+/// needs only one number.
 struct TokenBucket: Sendable {
   private let pause: Duration
-  /// How far a full bucket is ahead of the rate.
+  /// How much time a full bucket is ahead of the rate.
   private let allowance: Duration
   /// When the bucket will be full again.
   private var fullAt = Instant(nanoseconds: .min)
@@ -63,10 +64,10 @@ struct TokenBucket: Sendable {
     allowance = rate.pause * (rate.burst - 1)
   }
 
-  /// When the next token is there.
+  /// When the next token comes.
   var nextToken: Instant { fullAt - allowance }
 
-  /// Takes a token; false if there is none.
+  /// Takes a token. Returns false if there is none.
   mutating func take(_ now: Instant) -> Bool {
     guard nextToken <= now else { return false }
     fullAt = max(fullAt, now) + pause
@@ -76,10 +77,10 @@ struct TokenBucket: Sendable {
 
 /// Limits retries to a share of the calls that succeed, so that retries do not add to an overload.
 ///
-/// A retry takes a credit and returns it if it succeeds; a first try that succeeds earns a fifth of
-/// one. So an upstream that works again receives any number of retries.
+/// A retry takes a credit, and gives it back if it succeeds. A first try that succeeds earns a
+/// fifth of a credit. So if an upstream works again, any number of retries is possible.
 struct RetryBudget: Sendable {
-  /// Failed retries after a quiet time.
+  /// The most failed retries after a quiet time.
   static let capacity = 20.0
   /// The credit for a first try that succeeds.
   static let share = 0.2
@@ -91,7 +92,7 @@ struct RetryBudget: Sendable {
 
   /// Takes a credit for a retry.
   ///
-  /// - Returns: nil if there was one, else how long until there is.
+  /// - Returns: nil if there was a credit; else the time until there is one.
   mutating func retry(_ now: Instant) -> Duration? {
     earn((now - counted).inSeconds / Self.earnedEvery.inSeconds)
     counted = now

@@ -1,53 +1,54 @@
-/// The settings of one type of backend, and what follows from them for all others.
+/// The settings of one type of backend, and the properties that other code reads from them.
 ///
-/// Outside its folder a type is asked by these names, and never which type it is. Defaults are those of
-/// a backend that answers a token callback and trusts this host.
+/// Code outside the type's folder uses these properties and never asks which type it is. The
+/// defaults fit a backend that answers a token callback and trusts this host.
 public protocol BackendKind: Sendable, Equatable {
-  /// The word of the key `type`.
+  /// The type's word in the key `type`.
   static var type: BackendType { get }
   /// The word of the type in stored fingerprints. It keeps its meaning for ever.
   static var storedWord: String { get }
 
   // Users and their sign-ins.
 
-  /// How it authenticates the users of a profile.
+  /// How the backend authenticates the users of a profile.
   ///
-  /// - Throws: for values that the configuration reader refuses before.
+  /// - Throws: for values that the configuration reader has refused already.
   func trust(in profile: ProfileSettings) throws(InvalidInput) -> SessionPlan.BackendTrust
-  /// Whether users sign in to it with a password that it takes itself.
+  /// Whether users sign in with a password that goes to the backend itself.
   var takesPasswords: Bool { get }
   /// Whether this token of a sign-in with a password can go into a callback.
   func isUsable(_ token: Secret) -> Bool
-  /// Whether its requests carry logins that are to be linked.
+  /// Whether requests to the backend carry logins that it must link.
   var takesLogins: Bool { get }
-  /// Whether it can be told of a sign-out.
+  /// Whether the backend can be told of a sign-out.
   var reportsSignOut: Bool { get }
   /// How users sign in without a password: the first is the default.
   var signInWays: [SignInWay] { get }
-  /// How a browser signs in; nil where none does.
+  /// How a browser signs in; nil if sign-ins by browser are not possible.
   var browserSignIn: BrowserSettings? { get }
-  /// The scopes of a sign-in by device code; nil where none is offered.
+  /// The scopes of a sign-in by device code; nil if such sign-ins are not offered.
   var deviceScopes: [String]? { get }
   /// The claims that an ID token must have.
   var required: [RequiredClaim] { get }
-  /// The settings on which a sign-in under way depends: not what is done with accounts.
+  /// The settings on which a sign-in under way depends: all but those of actions on accounts.
   var signInSettings: any BackendKind { get }
 
   // Accounts.
 
-  /// Why it does not do this action; nil if it may.
+  /// Why this action is not allowed at the backend; nil if it is.
   ///
-  /// - Parameter place: names the backend, for the message.
+  /// - Parameter place: the text that names the backend in the message.
   func refusal(of input: AccountInput, at place: String) -> ProtocolError?
-  /// The same where users make accounts, and do nothing else with them.
+  /// Why this sign-up is not allowed, at a backend where users can make accounts and do nothing
+  /// else with them; nil if it is.
   func refusalOfSignUp(_ signUp: SignUp, at place: String) -> ProtocolError?
 
   // Its requests.
 
   /// Whether callbacks carry the developer user identifier. Without it, the URL names the user.
   var sendsUserIdentifier: Bool { get }
-  /// Whether every callback needs the user's name, which a uid may not have. After a sign-in with a
-  /// password the backend's own name for the user may take the place of the identifier.
+  /// Whether every callback needs the user's name; some uids have none. After a sign-in with a
+  /// password, the backend's own name for the user may take the place of the identifier.
   ///
   /// - Parameter userIdentifier: the profile's template.
   func needsUserName(userIdentifier: Template) -> Bool
@@ -56,28 +57,29 @@ public protocol BackendKind: Sendable, Equatable {
 
   /// Scheme, host and port of its server, with a slash; nil for a command, for AWS and for a user pool.
   var origin: String? { get }
-  /// The key with the host of its service, where the configuration has it: then none of AWS's own hosts
+  /// The configuration key that names the host of the service, if it is set. Then no host of AWS
   /// can be chosen.
   var fixedHostKey: String? { get }
-  /// PEM file of certificate authorities, in place of the system's.
+  /// PEM file of certificate authorities, which replaces those of the system.
   var caFile: String? { get }
-  /// The URLs of a provider that the configuration says.
+  /// The URLs of a provider that the configuration sets.
   var providerEndpoints: ProviderEndpoints { get }
-  /// The key of its tokens in the logins map, where the configuration has one.
+  /// The key of the provider's tokens in the logins map, if the configuration sets one.
   var providerName: String? { get }
-  /// The files and programs that its keys name.
+  /// The files and programs that the backend's keys name.
   var namedFiles: [NamedFile] { get }
   /// By what it shows its server who it is, in TLS.
   var clientIdentity: ClientIdentity? { get }
 
   // Fingerprints.
 
-  /// Where it is and which authorities vouch for it: in this order, for a stored fingerprint.
+  /// The backend's address and its certificate authorities, in this order, for a stored
+  /// fingerprint.
   ///
-  /// - Parameter issuer: of a provider.
+  /// - Parameter issuer: the issuer, for a provider.
   func place(of issuer: ProviderIssuer?) -> [String?]
-  /// Which of its settings decide what credentials a user gets. Without one, the fingerprint is that of
-  /// earlier versions.
+  /// The settings that decide which credentials a user gets. Without any, the fingerprint equals
+  /// that of earlier versions.
   var credentialSettings: [String] { get }
 }
 
@@ -119,7 +121,7 @@ extension BackendKind {
   public var clientIdentity: ClientIdentity? { nil }
   public var credentialSettings: [String] { [] }
 
-  /// The word of the key `type`.
+  /// The type's word in the key `type`.
   public var type: BackendType { Self.type }
   /// The word of the type in stored fingerprints.
   var storedWord: String { Self.storedWord }
@@ -157,7 +159,7 @@ public struct NamedFile: Sendable, Equatable {
   public let path: String
   public let content: Content
 
-  /// Nil without a path.
+  /// Returns nil without a path.
   init?(_ key: String, _ path: String?, _ content: Content) {
     guard let path else { return nil }
     self.key = key
@@ -166,19 +168,19 @@ public struct NamedFile: Sendable, Equatable {
   }
 }
 
-/// How a type of backend is read from its section.
+/// A type of backend that can be read from its section.
 protocol ConfiguredBackend: BackendKind {
-  /// Before its keys are read: a required one has a placeholder.
+  /// Settings before the keys are read: required ones have placeholders.
   init()
 
-  /// Its keys, in the order in which missing ones are reported.
+  /// The type's keys, in the order in which missing ones are reported.
   static var rows: [ConfigurationKey<Self>] { get }
 
-  /// Whether callbacks can say who asks: the key `send_caller`.
+  /// Whether callbacks can name the caller: the key `send_caller`.
   static var canSendCaller: Bool { get }
 
-  /// Reports what is wrong between its keys. A key with a wrong value counts as present: it has its own
-  /// error already.
+  /// Reports keys that do not fit each other. A key with a wrong value counts as present, because
+  /// it has its own error already.
   func check(_ section: INISection, _ reader: inout ConfigurationReader)
 }
 
@@ -186,7 +188,7 @@ extension ConfiguredBackend {
   static var canSendCaller: Bool { false }
   func check(_ section: INISection, _ reader: inout ConfigurationReader) {}
 
-  /// Its keys in a section whose type may follow them.
+  /// The type's keys, for a section in which `type` may come after them.
   static var keys: [ConfigurationKey<BackendDraft>] {
     rows.map { row in
       ConfigurationKey(row.reference.of(type), takesVariables: row.takesVariables) {

@@ -1,13 +1,13 @@
 /// A `[backend NAME]` section: the service that authenticates users. Several profiles may use it.
 public struct BackendSettings: Sendable, Equatable {
   public internal(set) var name: String
-  /// The settings of its type.
+  /// The settings of the backend's type.
   public var kind: any BackendKind
   /// The longest time of one callback.
   public var timeout: Duration = .seconds(5)
-  /// Callbacks at the same time.
+  /// The most callbacks at the same time.
   public var maxParallel = 16
-  /// Whether callbacks name the user and the process that asks.
+  /// Whether callbacks name the user and the calling process.
   public var sendsCaller = false
   /// The highest rate of calls. The default is Cognito's quota for `type = cognito`.
   public var rateLimit = Rate.perSecond(50)
@@ -25,15 +25,15 @@ public struct BackendSettings: Sendable, Equatable {
 
   public var type: BackendType { kind.type }
 
-  /// Whether a sign-in under way can go on with the other backend: the same, but for what is done with
-  /// accounts and how often calls are made.
+  /// Whether a sign-in under way can go on with the other backend: the two may differ only in the
+  /// actions on accounts and in the rates of calls.
   public func signsIn(like other: BackendSettings?) -> Bool {
     guard let other else { return false }
     return kind.signInSettings.isEqual(to: other.kind.signInSettings)
   }
 }
 
-/// A backend while its section is read. Its type may follow the keys that depend on it, so the
+/// A backend while its section is read. `type` may come after the keys that depend on it, so the
 /// draft has settings of every type.
 struct BackendDraft {
   var type: BackendType?
@@ -50,7 +50,7 @@ struct BackendDraft {
     }
   }
 
-  /// The settings of its own type; nil without one.
+  /// The settings of the draft's type; nil without a type.
   var own: (any ConfiguredBackend)? { type.flatMap { type in kinds.first { $0.type == type } } }
 
   /// Nil without a type.
@@ -64,7 +64,7 @@ struct BackendDraft {
 }
 
 extension ConfigurationSchema {
-  /// The keys of `[backend]`: those of all types, then each type's own.
+  /// The keys of `[backend]`: first those of all types, then each type's own.
   static let backend: [ConfigurationKey<BackendDraft>] =
     common + BackendCatalog.all.flatMap { $0.keys }
 

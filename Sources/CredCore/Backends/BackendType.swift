@@ -15,26 +15,26 @@ public struct BackendType: RawRepresentable, CaseIterable, Hashable, Sendable {
   /// The word of the configuration.
   public let rawValue: String
 
-  /// For a type's own folder.
+  /// Makes a type; only for the type's own folder.
   init(_ word: String) {
     rawValue = word
   }
 
-  /// Nil for a word that means no type.
+  /// Returns nil for a word that names no type.
   public init?(rawValue: String) {
     guard let known = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
     self = known
   }
 
-  /// In the order in which messages name them.
+  /// All types, in the order in which messages name them.
   public static var allCases: [BackendType] { BackendCatalog.all.map { $0.type } }
 
-  /// The types whose users have accounts of their own there.
+  /// The types at which users have their own accounts.
   static var providers: [BackendType] {
     BackendCatalog.all.compactMap { ($0 as? any ProviderKind.Type)?.type }
   }
 
-  /// The provider that backends of this type are; nil if the type is none.
+  /// The traits of the provider, if backends of this type are providers; else nil.
   var provider: ProviderTraits? {
     BackendCatalog.all.lazy.filter { $0.type == self }
       .compactMap { ($0 as? any ProviderKind.Type)?.traits }.first

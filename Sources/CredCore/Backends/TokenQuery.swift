@@ -4,11 +4,11 @@ public struct TokenQuery: Sendable, Equatable {
   public var pool: IdentityPoolID
   public var developerProvider: String
   public var userIdentifier: String
-  /// The user's known identity: a guest's identity becomes the user's.
+  /// The user's known identity; a guest's identity becomes the user's.
   public var identity: IdentityID?
   /// Social logins that the backend links.
   public var logins: LoginsMap
-  /// Who asks, for a backend with `send_caller`.
+  /// The caller, for a backend with `send_caller`.
   public var caller: CallerNote?
 
   public init(
@@ -39,8 +39,8 @@ public struct TokenQuery: Sendable, Equatable {
   }
 }
 
-/// The user, and perhaps the process, for whom a backend is called. It is for the backend's log: the
-/// kernel vouches for the uid and the unit, nobody for the purpose.
+/// The user, and perhaps the process, for whom a backend is called. It is for the backend's log.
+/// The kernel vouches for the uid and the unit; nobody vouches for the purpose.
 public struct CallerNote: Sendable, Equatable {
   /// Nil for a uid without a name.
   public var user: String?
@@ -70,9 +70,9 @@ extension TokenQuery {
   /// Reads `{"IdentityId","Token","IdentityPoolId"?}`, each also with a lower-case first letter;
   /// other members are ignored.
   ///
-  /// - Throws: if the reply is malformed, or for another pool than this query's: by its name, by the
-  ///   identity's region, or by the token's audience. Cognito would refuse all three with a less
-  ///   clear message.
+  /// - Throws: if the reply is malformed or belongs to another pool. The pool's name, the
+  ///   identity's region or the token's audience shows that. Cognito would refuse all three with a
+  ///   less clear message.
   func reply(
     from body: Secret, limit: Int, limits: JSONLimits = .standard, serverTime: WallTime? = nil,
     from upstream: Upstream
@@ -99,10 +99,10 @@ extension TokenQuery {
 }
 
 extension JSONValue {
-  /// An object with only that member. Its name may have a lower-case first letter, as in the
+  /// An object with only that member. The name may have a lower-case first letter, as in the
   /// samples of the mobile SDKs. The object is empty if the member is missing.
   ///
-  /// - Throws: if both spellings are there: it is unclear which one is meant.
+  /// - Throws: if both spellings are there, because then it is unclear which one counts.
   func memberInEitherCase(_ name: String) throws(InvalidInput) -> JSONValue {
     let lower = name.prefix(1).lowercased() + name.dropFirst()
     switch (self[name], self[lower]) {

@@ -3,7 +3,7 @@ struct ConfigurationReader {
   let environment: (String) -> String?
   var diagnostics: DiagnosticList
   private(set) var configuration = Configuration()
-  /// Every backend with a header, even if its section has errors: a profile may name it.
+  /// Every backend with a header, even if its section has errors, because a profile may name it.
   private var backendHeaders: [(name: String, position: SourcePosition)] = []
   private var backendTypes: [String: BackendType] = [:]
   private var backendReferences: [BackendReference] = []
@@ -13,7 +13,7 @@ struct ConfigurationReader {
   /// The lines of keys and headers, as in ``ConfigurationReading``.
   private(set) var positions: [String: SourcePosition] = [:]
 
-  /// A profile's key `backend`, and `developer_provider` where it has that.
+  /// A profile's key `backend`, and its `developer_provider`, if it has one.
   private struct BackendReference {
     let name: String
     let position: SourcePosition
@@ -72,7 +72,7 @@ struct ConfigurationReader {
         otherwise: "; known are \(known.map(\.header).joined(separator: ", "))")
   }
 
-  /// The name in a header; nil if there is none or it is wrong, which is an error.
+  /// The name in a header. If there is none or it is wrong, reports an error and returns nil.
   private mutating func nameInHeader(of section: INISection, kind: SectionKind) -> String? {
     switch (kind, section.words.count) {
     case (.daemon, 1):
@@ -135,7 +135,7 @@ struct ConfigurationReader {
           link: settings.linkBackend.map { ($0, section.position(of: "link_backend")) },
           ofProvider: ofProvider(settings, section)))
     } else {
-      // A name that is wrong is there all the same.
+      // A wrong name counts as present.
       require("developer_provider", with: "backend", section)
     }
     require("backend", with: "link_backend", section)
@@ -168,8 +168,9 @@ struct ConfigurationReader {
     }
   }
 
-  /// A backend vouches for users at a developer provider of the identity pool. Beside a provider of its
-  /// own the key would be without effect, and its logins would be taken for the developer's.
+  /// A backend names users of the identity pool's developer provider. If the backend is itself a
+  /// provider, the key would have no effect, and credd would take its logins for those of the
+  /// developer provider.
   private mutating func checkProvider(of reference: BackendReference) {
     switch (reference.developerProvider, backendTypes[reference.name]?.provider) {
     case (nil, nil):
@@ -183,13 +184,13 @@ struct ConfigurationReader {
     }
   }
 
-  /// A provider's sign-ins are linked by a backend that can be told of them.
+  /// Only a backend that gets logins can link a provider's sign-ins.
   private mutating func checkLink(of reference: BackendReference) {
     guard let (name, position) = reference.link, let type = backendTypes[name] else { return }
     switch configuration.backends[name]?.kind {
     case nil: break
     case let provider as any ProviderKind:
-      // Its passwords would be taken for the backend's own.
+      // The passwords of the linked provider would be taken for the backend's.
       guard let reason = provider.lackOfBrowser, takesPasswords(reference.name) else { break }
       diagnostics.error(
         at: position,
@@ -229,8 +230,8 @@ struct ConfigurationReader {
       })
   }
 
-  /// Only a provider has tokens for programs, the backend's own or a linked one. Only AWS's own hosts can
-  /// be chosen among.
+  /// Only a provider, the backend itself or a linked one, has tokens for programs. Only for AWS's
+  /// own hosts can FIPS and dualstack be chosen.
   private mutating func checkChoices(of reference: BackendReference) {
     if let position = reference.ofProvider.tokens, reference.link == nil,
       let type = backendTypes[reference.name], type.provider == nil

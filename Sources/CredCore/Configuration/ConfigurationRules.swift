@@ -1,4 +1,5 @@
-/// Rules between keys of a profile; each type of backend has its own in its folder. A key with a wrong value counts as present: it has its own error already.
+/// Rules between the keys of a profile. The rules of each type of backend are in its folder. A key
+/// with a wrong value counts as present, because it has its own error already.
 extension ConfigurationReader {
   mutating func check(_ profile: ProfileSettings, _ section: INISection) {
     if profile.impersonateSignedIn {
@@ -42,7 +43,8 @@ extension ConfigurationReader {
       }
       return
     }
-    // An operator relies on a policy, so one without effect is an error; other keys are a warning.
+    // An operator relies on a policy, so a policy without effect is an error. Other keys without
+    // effect are a warning.
     for key in ["policy_file", "policy_arns"] where section[key] != nil {
       diagnostics.error(
         at: section.position(of: key), "\(key): only 'flow = basic' can apply a policy")
@@ -53,7 +55,7 @@ extension ConfigurationReader {
     }
   }
 
-  /// A role or policy of another partition than the pool's is always refused.
+  /// AWS always refuses a role or policy of another partition than the pool's.
   private mutating func checkPartition(_ profile: ProfileSettings, _ section: INISection) {
     guard let pool = try? IdentityPoolID(profile.identityPoolID) else { return }
     let partition = AWSPartition(region: pool.region)
@@ -68,7 +70,7 @@ extension ConfigurationReader {
     }
   }
 
-  /// An operator relies on a list of tokens: one without effect is an error.
+  /// An operator relies on a list of tokens, so a list without effect is an error.
   private mutating func checkTokens(_ profile: ProfileSettings, _ section: INISection) {
     let words = profile.vendTokens
     guard !words.isEmpty else { return }
@@ -83,7 +85,7 @@ extension ConfigurationReader {
   private mutating func checkEverybody(_ profile: ProfileSettings, _ section: INISection) {
     guard profile.allowUsers.contains(AccessRule.everybody) else { return }
     let others = ["allow_groups", "allow_units"].filter { section[$0] != nil }
-    // The endpoint serves root only where root is named.
+    // The endpoint serves root only if the list names root.
     let names = profile.allowUsers.filter { ![AccessRule.everybody, "root", "0"].contains($0) }
     guard !names.isEmpty || !others.isEmpty else { return }
     diagnostics.warning(
@@ -133,8 +135,7 @@ extension ConfigurationReader {
     }
   }
 
-  /// Warns if the rate cannot renew all sessions within the part of the lifetime after which a
-  /// refresh is due.
+  /// Warns if the rate is too low to renew all sessions in the time from one refresh to the next.
   private mutating func check(
     _ profile: String, _ limit: (key: String, rate: Rate), _ lifetime: Duration, _ place: String
   ) {

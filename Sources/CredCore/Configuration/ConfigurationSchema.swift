@@ -1,10 +1,10 @@
-/// The keys of each section. Those of [daemon] and [profile] stand beside their settings, in
-/// DaemonSettings.swift and ProfileSettings.swift; each type of [backend] has its own in its folder. A new
-/// key is a property and a row there: the reader, the suggestions and the errors follow from the row,
-/// and tests compare the rows with the manual and the example. Rules between keys are in
+/// The keys of each section. The keys of [daemon] and [profile] are in DaemonSettings.swift and
+/// ProfileSettings.swift, beside their settings; those of each type of [backend] are in its folder.
+/// A new key needs a property and a row there. The reader, the suggestions and the errors use the
+/// row, and tests compare the rows with the manual and the example. Rules between keys are in
 /// ConfigurationRules.swift.
 enum ConfigurationSchema {
-  /// The keys of a section, whatever their types.
+  /// The keys of a section, without the types of their values.
   static func references(of kind: SectionKind) -> [ConfigurationKeyReference] {
     switch kind {
     case .daemon: daemon.map(\.reference)
@@ -71,20 +71,20 @@ struct ConfigurationKey<Settings>: Sendable {
   }
 }
 
-/// The parts of a key that do not depend on its value's type: for messages and documentation.
+/// The parts of a key that do not depend on the type of its value, for messages and documentation.
 struct ConfigurationKeyReference: Sendable, Equatable {
   /// A family's name ends in a dot.
   let name: String
   /// The types of backend that have the key; empty for all, and for other sections.
   let types: [BackendType]
   let syntax: String
-  /// The value that applies without the key.
+  /// The value that applies if the key is missing.
   let standard: String?
   let isRequired: Bool
 
   var isFamily: Bool { name.utf8.last == UInt8(ascii: ".") }
 
-  /// As the manual writes it: `header.NAME`.
+  /// The key as the manual writes it: `header.NAME`.
   var shown: String { isFamily ? name + "NAME" : name }
 
   func matches(_ key: String) -> Bool { isFamily ? key.hasPrefix(name) : key == name }
@@ -95,7 +95,7 @@ struct ConfigurationKeyReference: Sendable, Equatable {
       name: name, types: [type], syntax: syntax, standard: standard, isRequired: isRequired)
   }
 
-  /// Whether backends of this type have the key; for nil, whether backends of all types have it.
+  /// Whether backends of this type have the key. For nil: whether backends of all types have it.
   func applies(to type: BackendType?) -> Bool {
     types.isEmpty || type.map(types.contains) ?? false
   }

@@ -1,8 +1,8 @@
-/// A value as written in a file, before its key's type reads it.
+/// A value as written in a file, before the type of its key reads it.
 ///
 /// Double quotes keep white space, commas, `;` and `#` as they are; within them `\"` and `\\` are
-/// the only escapes. A value is quoted as a whole or not at all; in a list or a command this holds
-/// for each word. Outside quotes a backslash has no meaning.
+/// the only escapes. A value is quoted as a whole or not at all. In a list or a command, each word
+/// is quoted or not. Outside quotes a backslash has no meaning.
 struct ConfigurationValue {
   /// Trimmed and not empty; every quote is closed.
   let written: String
@@ -53,7 +53,7 @@ struct ConfigurationValue {
     return words
   }
 
-  /// Reads the quoted text at `index` and moves `index` behind its closing quote.
+  /// Reads the quoted text at `index`, and moves `index` after the closing quote.
   private static func unquote(_ bytes: [UInt8], _ index: inout Int) throws(InvalidValue) -> String {
     var text: [UInt8] = []
     index += 1
@@ -74,7 +74,7 @@ struct ConfigurationValue {
 
 extension ConfigurationValue {
   /// An absolute path, with `${NAME}` replaced by the environment's value. Messages do not repeat
-  /// it: an operator may have pasted a token in place of the path of its file.
+  /// the path: an operator may have pasted a token instead of the path of its file.
   func path(limit: Int = Limits.Configuration.pathBytes) throws(InvalidValue) -> String {
     let path = try substituted(text())
     guard path.utf8.first == UInt8(ascii: "/") else {

@@ -1,6 +1,7 @@
 /// credd's command line: a few long options, `--name value` or `--name=value`.
 ///
-/// credd reads it without a package, which would take a third of the program and of its start.
+/// credd reads it without a package: that would take a third of the program's size and of its start
+/// time.
 public struct DaemonCommandLine: Equatable, Sendable {
   public enum Option: String, CaseIterable, Sendable {
     case config = "--config"
@@ -69,7 +70,7 @@ public struct DaemonCommandLine: Equatable, Sendable {
     """
 
   /// Reads the arguments after the program's name. `--help` wins over all other arguments, then
-  /// `--version`; of an option given twice the last counts.
+  /// `--version`. If an option is given twice, the last one counts.
   public static func read(_ arguments: [String]) throws(Misuse) -> Request {
     let words = arguments.prefix { $0 != "--" }
     if words.contains(where: { $0 == Option.help.rawValue || $0 == "-h" }) { return .help }
@@ -103,7 +104,7 @@ public struct DaemonCommandLine: Equatable, Sendable {
     }
   }
 
-  /// A value that starts with a dash must be attached by `=`: otherwise it is the next option.
+  /// A value that starts with a dash must follow `=`: otherwise it would be the next option.
   private static func value(
     _ name: String, _ attached: String?, _ rest: inout ArraySlice<String>
   ) throws(Misuse) -> String {

@@ -1,21 +1,22 @@
 /// The `[daemon]` section.
 public struct DaemonSettings: Sendable, Equatable {
-  /// Open connections.
+  /// The most open connections.
   public var maxConnections = Limits.Client.connections
-  /// Open connections of one user.
+  /// The most open connections of one user.
   public var maxConnectionsPerUser = Limits.Client.connectionsPerUser
-  /// Its members, like root, may see the status of all sessions. Nil: only root.
+  /// The group whose members, like root, may see the status of all sessions. Nil: only root.
   public var adminGroup: String?
   /// Users, by name or number, that may read the metrics.
   public var metricsUsers: [String] = []
   public var logLevel = LogLevel.info
-  /// Open connections to backends and AWS.
+  /// The most open connections to backends and AWS.
   public var upstreamConnections = 64
   /// The daemon ends after this time without a connection; nil: it stays.
   public var exitOnIdle: Duration?
-  /// Sessions in memory.
+  /// The most sessions in memory.
   public var maxSessions = 10_000
-  /// The highest rates of calls to AWS. AWS's quotas are for an account, which other hosts share.
+  /// The highest rates of calls to AWS. AWS's quotas apply to an account, which several hosts may
+  /// share.
   public var getIDRate = Rate.perSecond(25)
   public var getCredentialsRate = Rate.perSecond(200)
   public var getOpenIDTokenRate = Rate.perSecond(200)

@@ -2,7 +2,7 @@
 ///
 /// A message never repeats a value that may be a secret.
 public struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
-  /// With an error there is no configuration; with a warning there is.
+  /// With an error there is no configuration. With a warning there still is one.
   public enum Severity: String, Sendable {
     case error, warning
   }
@@ -10,7 +10,7 @@ public struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
   public let severity: Severity
   /// Nil if the problem is not in one line.
   public let position: SourcePosition?
-  /// In characters, counted from 1; given if the place in the line is hard to see.
+  /// The column in characters, counted from 1. Given only if the place in the line is hard to see.
   public let column: Int?
   /// Lower-case, without a full stop.
   public let message: String
@@ -35,7 +35,7 @@ public struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension [Diagnostic] {
-  /// In the order of the files and lines; those without a line come last.
+  /// The diagnostics in the order of the files and lines; those without a line come last.
   public var inReadingOrder: [Diagnostic] {
     let keyed = enumerated().map { index, diagnostic in
       (
@@ -66,7 +66,7 @@ struct DiagnosticList {
     add(.warning, at: position, column: nil, message)
   }
 
-  /// A message beyond the limit is not built: the search for a suggestion takes time.
+  /// Messages beyond the limit are not built, because the search for a suggestion takes time.
   private mutating func add(
     _ severity: Diagnostic.Severity, at position: SourcePosition?, column: Int?,
     _ message: () -> String
@@ -98,7 +98,7 @@ public struct SourcePosition: Sendable, Hashable, CustomStringConvertible {
   public let file: String
   /// Counted from 1.
   public let line: Int
-  /// The file's index in reading order, which need not be the order of names.
+  /// The file's index in reading order, which may differ from the order of names.
   let source: Int
 
   init(file: String, line: Int, source: Int) {
@@ -128,12 +128,13 @@ public struct ConfigurationSource: Sendable, Redacted {
 public struct ConfigurationReading: Sendable, Equatable {
   /// Nil if one of the diagnostics is an error.
   public let configuration: Configuration?
-  /// What was understood, also beside errors: to look for further ones, never to run with.
+  /// The part that could be read, even if there are errors. It serves to find further errors, and
+  /// is never used to run.
   public let understood: Configuration
   /// In the order of the files.
   public let diagnostics: [Diagnostic]
   /// The line of each key, by the section's title without brackets and the key: `backend corp/url`;
-  /// and of each header, under the title alone.
+  /// and the line of each header, under only the title.
   public let positions: [String: SourcePosition]
 
   /// The line of a key, or of its section's header.
@@ -142,7 +143,7 @@ public struct ConfigurationReading: Sendable, Equatable {
   }
 }
 
-/// Why a value or a text is not accepted. The message never holds a secret.
+/// The reason why a value or a text is not accepted. The message never contains a secret.
 public struct InvalidValue: Error, Sendable, Equatable {
   /// Lower-case, without a full stop.
   public let message: String

@@ -3,8 +3,8 @@
 /// A line is blank, a comment, `[section]` or `key = value`. `;` and `#` start a comment at the
 /// start of a line or after white space, but not between double quotes. Lines end in LF or CRLF; a
 /// byte order mark at the start is skipped. There are no continuation lines. A section or a key
-/// given twice, in one file or in two, is an error: the order of files never decides which value
-/// applies.
+/// that is given twice, in one file or in two, is an error. So the order of files never decides
+/// which value applies.
 struct INIReader {
   private enum Current {
     /// Before the first section of a file.
@@ -142,8 +142,8 @@ struct INIReader {
 }
 
 extension INIReader {
-  /// The first character of a line that is not allowed: a control character other than a tab, or
-  /// bytes that are not UTF-8. The column counts characters from 1.
+  /// The first character of a line that is not allowed. Not allowed are control characters other
+  /// than a tab, and bytes that are not UTF-8. The column counts characters from 1.
   static func foreignCharacter(in line: ArraySlice<UInt8>) -> (column: Int, message: String)? {
     if line.allSatisfy({ (0x20...0x7E).contains($0) || $0 == UInt8(ascii: "\t") }) { return nil }
     var parser = Unicode.UTF8.ForwardParser()
@@ -193,7 +193,7 @@ extension UInt8 {
   var startsComment: Bool { self == UInt8(ascii: ";") || self == UInt8(ascii: "#") }
 }
 
-/// The sections of all files, their values not yet read.
+/// The sections of all files, before their values are read.
 struct INIDocument {
   private(set) var sections: [INISection] = []
   private var indexOfTitle: [String: Int] = [:]
@@ -207,7 +207,8 @@ struct INIDocument {
     return sections.count - 1
   }
 
-  /// Adds an entry; if the section has its key already, returns the place of the first one instead.
+  /// Adds an entry. If the section has the key already, adds nothing and returns the place of the
+  /// first one.
   mutating func append(_ entry: INIEntry, toSection index: Int) -> SourcePosition? {
     sections[index].append(entry)
   }
@@ -231,7 +232,7 @@ struct INISection {
   /// The entry with this key; nil if there is none.
   subscript(key: String) -> INIEntry? { indexOfKey[key].map { entries[$0] } }
 
-  /// The position of a key, for a message about it; the header's if the section has no such key.
+  /// The position of a key, for messages; that of the header if the section does not have the key.
   func position(of key: String) -> SourcePosition { self[key]?.position ?? position }
 
   fileprivate mutating func append(_ entry: INIEntry) -> SourcePosition? {

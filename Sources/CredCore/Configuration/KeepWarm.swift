@@ -1,12 +1,12 @@
-/// Whose sessions of a profile are renewed though nobody asks for them.
+/// The users whose sessions of a profile are renewed without a request.
 public enum KeepWarm: Sendable, Equatable {
   case nobody
-  /// Every session that there is.
+  /// Every existing session.
   case everySession
-  /// Those of these users, by name or uid, who need not have asked before.
+  /// The sessions of these users, by name or uid, even if they never asked before.
   case users([String])
 
-  /// Whether this user's session is kept.
+  /// Whether the session of this user is renewed.
   public func keeps(uid: UInt32, name: String?) -> Bool {
     switch self {
     case .nobody: false

@@ -64,12 +64,12 @@ extension String {
       && containsOnlyLettersDigits(or: "._-")
   }
 
-  /// Whether every character may stand in a role session's name (STS API reference,
+  /// Whether every character is allowed in a role session's name (STS API reference,
   /// AssumeRoleWithWebIdentity: `[\w+=,.@-]`).
   var isRoleSessionText: Bool { containsOnlyLettersDigits(or: "_+=,.@-") }
 
-  /// Directories have names with spaces and backslashes, so these are allowed. A colon would end
-  /// the name in every user database.
+  /// Directories have names with spaces and backslashes, so both are allowed. A colon would end the
+  /// name in every user database.
   var isAccountName: Bool {
     (1...Limits.Configuration.accountNameBytes).contains(utf8.count)
       && !utf8.contains(UInt8(ascii: ":"))

@@ -13,13 +13,15 @@ public struct ProfileSettings: Sendable, Equatable {
   public let name: String
   /// `REGION:UUID`.
   public var identityPoolID: String
-  /// Never nil where `backend` is set, user pools excepted.
+  /// Never nil if `backend` is set, unless the backend is a user pool.
   public var developerProvider: String?
-  /// The name of an existing backend; nil if users sign in with tokens of their own.
+  /// The name of an existing backend; nil if users sign in with their own tokens.
   public var backend: String?
-  /// The name of a backend whose sign-ins are linked to the user of ``backend``, which is set then.
+  /// The name of a backend whose sign-ins are linked to the user of ``backend``, which must be set
+  /// too.
   public var linkBackend: String?
-  /// Expanded, at most ``Limits/Upstream/userIdentifierLength`` characters.
+  /// The template of the user identifier. Expanded, it has at most
+  /// ``Limits/Upstream/userIdentifierLength`` characters.
   public var userIdentifier = Template.user
   public var flow = Flow.enhanced
   /// Never nil in the basic flow; a custom role in the enhanced one.
@@ -50,23 +52,23 @@ public struct ProfileSettings: Sendable, Equatable {
   /// A session that nobody used for this time is forgotten.
   public var forgetAfter = ProfileSettings.standardForgetAfter
   public static let standardForgetAfter = Duration.seconds(30 * 86_400)
-  /// Whose sessions are renewed though nobody asks.
+  /// The users whose sessions are renewed without a request.
   public var keepWarm = KeepWarm.nobody
-  /// What `token` may hand out of a user pool's tokens; the first is what it gives by itself.
+  /// The tokens of a user pool that `token` may give. The first one is the default.
   public var vendTokens: [VendedToken] = []
-  /// Names or uids of the users that may ask in the name of others.
+  /// Names or uids of the users that may ask on behalf of others.
   public var impersonate: [String] = []
-  /// Whether they also get sessions that a person signed in to.
+  /// Whether these users also get sessions to which a person has signed in.
   public var impersonateSignedIn = false
-  /// In place of AWS's own; without a slash at its end.
+  /// The endpoint that replaces AWS's own; without a slash at its end.
   public var cognitoEndpoint: HTTPURL?
-  /// In place of AWS's own; without a slash at its end.
+  /// The endpoint that replaces AWS's own; without a slash at its end.
   public var stsEndpoint: HTTPURL?
   /// Whether an http:// endpoint may be on another host.
   public var allowPlainHTTP = false
   public var fips = false
   public var dualstack = false
-  /// PEM file of certificate authorities for the endpoints, in place of the system's.
+  /// PEM file of certificate authorities for the endpoints, which replaces those of the system.
   public var caFile: String?
   /// The developer token's key in the logins map; nil for the key of the region's partition.
   public var loginsKey: String?

@@ -13,7 +13,7 @@ public struct Configuration: Sendable, Equatable {
     profile.backend.flatMap { backends[$0] }
   }
 
-  /// Whether the profile needs the user's name, which a uid may not have.
+  /// Whether the profile needs the user's name; some uids have none.
   public func needsUserName(_ profile: ProfileSettings) -> Bool {
     if profile.flow == .basic, profile.roleSessionName.needsUserName { return true }
     return backend(of: profile)?.kind.needsUserName(userIdentifier: profile.userIdentifier) ?? false
@@ -41,14 +41,14 @@ public enum LogLevel: String, Sendable, CaseIterable {
   case error, warning, notice, info, debug
 }
 
-/// What `token` may hand out to programs.
+/// The tokens that `token` may give to programs.
 public enum VendedToken: String, Sendable, CaseIterable {
   case id
   case access
-  /// Beside `access`: also an access token that may change the user's account.
+  /// In addition to `access`: also an access token that may change the user's account.
   case account
 
-  /// Nil for a word that is about tokens of another one.
+  /// The kind of token; nil for `account`, which only extends `access`.
   var kind: TokenKind? {
     switch self {
     case .id: .id

@@ -14,7 +14,7 @@ public struct Template: Sendable, Equatable {
     case placeholder(Placeholder)
   }
 
-  /// How the values are encoded. The text around them is not.
+  /// How the values are encoded. The text around them is not encoded.
   public enum Encoding: Sendable {
     case none
     /// Percent-encoded except for RFC 3986's unreserved characters: no value can end its path
@@ -22,7 +22,7 @@ public struct Template: Sendable, Equatable {
     case urlPath
   }
 
-  /// No literal is empty or follows another one.
+  /// No literal is empty, and no two literals follow each other.
   public let parts: [Part]
 
   /// `{user}`.
@@ -32,7 +32,7 @@ public struct Template: Sendable, Equatable {
     self.parts = parts
   }
 
-  /// Throws on an unknown placeholder and on a brace without its counterpart.
+  /// Throws on an unknown placeholder, and on a brace without its counterpart.
   public init(_ text: String) throws(InvalidValue) {
     var parts: [Part] = []
     var literal = ""
@@ -86,7 +86,7 @@ public struct Template: Sendable, Equatable {
 }
 
 extension Template {
-  /// Whether the template holds `{user}`, so that a uid without a name cannot use it.
+  /// Whether the template contains `{user}`, so that a uid without a name cannot use it.
   public var needsUserName: Bool { parts.contains(.placeholder(.user)) }
 
   /// Whether the text is the same for all users.
@@ -100,7 +100,7 @@ extension Template {
   }
 
   /// The text for one caller. Throws if `{user}` has no value. With `.urlPath` it also throws if a
-  /// value makes a path segment `.` or `..`, which would lead to another resource.
+  /// value would make a path segment `.` or `..`, which leads to another resource.
   public func expand(
     user: String?, uid: UInt32, host: String, encoding: Encoding = .none
   ) throws(TemplateError) -> String {
@@ -126,9 +126,9 @@ extension Template {
   }
 }
 
-/// Why a template cannot be expanded for a caller.
+/// The reason why a template cannot be expanded for a caller.
 public enum TemplateError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The template holds `{user}`, and the caller's uid has no name.
+  /// The template contains `{user}`, and the caller's uid has no name.
   case userNameNeeded
   /// A name such as `..` would change the path of a URL.
   case dotSegment
@@ -145,7 +145,7 @@ public enum TemplateError: Error, Sendable, Equatable, CustomStringConvertible {
 /// must never choose the destination of a request.
 public struct URLTemplate: Sendable, Equatable {
   public let template: Template
-  /// The URL with a letter for each placeholder: it has the real scheme and host.
+  /// The URL with a letter in place of each placeholder, and so with the real scheme and host.
   let sample: HTTPURL
 
   public init(_ text: String) throws(InvalidValue) {

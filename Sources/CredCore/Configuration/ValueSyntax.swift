@@ -1,8 +1,8 @@
 /// A type of value: its name and how to read it.
 struct ValueSyntax<Value>: Sendable {
-  /// With an article, for messages and documentation: `a duration from 100ms to 1m`.
+  /// The name with an article, for messages and documentation: `a duration from 100ms to 1m`.
   let name: String
-  /// Whether `${NAME}` is replaced.
+  /// Whether `${NAME}` is replaced by the variable's value.
   var takesVariables = false
   let read: @Sendable (ConfigurationValue) throws(InvalidValue) -> Value
 
@@ -17,7 +17,7 @@ struct ValueSyntax<Value>: Sendable {
 }
 
 extension ValueSyntax<String> {
-  /// A text that `isValid` accepts. The message repeats it, so it must be no secret.
+  /// A text that `isValid` accepts. The error message repeats the text, so it must not be a secret.
   static func text(
     _ name: String, where isValid: @escaping @Sendable (String) -> Bool
   ) -> ValueSyntax {
@@ -132,7 +132,7 @@ extension ValueSyntax<String> {
 }
 
 extension ValueSyntax<HTTPURL> {
-  /// A URL without a query, its slashes at the end removed: credd appends to it.
+  /// A URL without a query. Slashes at its end are removed, because credd appends a path.
   static var endpoint: ValueSyntax {
     ValueSyntax("a URL without a query") { value throws(InvalidValue) in
       var text = try value.text()
@@ -155,8 +155,8 @@ extension ValueSyntax<URLTemplate> {
 }
 
 extension ValueSyntax<Template> {
-  /// A template. Its text without the placeholders has at most `length` characters, and `isValid`
-  /// accepts it.
+  /// A template. Without the placeholders, its text must have at most `length` characters, and
+  /// `isValid` must accept it.
   static func template(
     length: Int, where isValid: @escaping @Sendable (String) -> Bool = { _ in true }
   ) -> ValueSyntax {

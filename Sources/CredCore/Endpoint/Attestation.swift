@@ -1,12 +1,13 @@
-/// What the kernel's table of sockets says of the other end of a TCP connection (sock_diag(7)).
+/// The kernel's report about the other end of a TCP connection, from its table of sockets
+/// (sock_diag(7)).
 public struct SocketReport: Sendable, Equatable {
-  /// Whether the ports and addresses are those that were asked for. Where the other end is gone, the
-  /// kernel may report our own listener.
+  /// Whether the report has the requested ports and addresses. If the other end is gone, the kernel
+  /// may report our own listener.
   public var isOfOtherEnd: Bool
-  /// Of `enum tcp_state`.
+  /// A value of `enum tcp_state`.
   public var state: UInt8
   public var uid: UInt32
-  /// 0 where no process holds the socket any more; the uid then says nothing.
+  /// 0 if no process has the socket any more; then the uid means nothing.
   public var inode: UInt32
   /// The control group of the process that made the socket; nil before Linux 5.9.
   public var controlGroup: UInt64?
@@ -22,7 +23,7 @@ public struct SocketReport: Sendable, Equatable {
   }
 }
 
-/// Who made a TCP connection, by the word of the kernel.
+/// The user who made a TCP connection, as the kernel says.
 public struct AttestedPeer: Sendable, Equatable {
   public let uid: UInt32
   /// See ``SocketReport/controlGroup``.
@@ -33,9 +34,9 @@ public struct AttestedPeer: Sendable, Equatable {
 
   /// Judges a report.
   ///
-  /// - Parameter ownState: the state of our own end after the report came. While it is established,
-  ///   the report cannot be about a later connection from the same port: after a reset, another user
-  ///   may have it at once.
+  /// - Parameter ownState: the state of our own end after the report came. If it is established,
+  ///   the report cannot be about a later connection from the same port. After a reset, another
+  ///   user could get that port at once.
   public init(_ report: SocketReport, ownState: UInt8?) throws(AttestationFailure) {
     guard report.isOfOtherEnd else { throw .anotherSocket }
     guard report.inode != 0 else { throw .closed }
@@ -46,14 +47,14 @@ public struct AttestedPeer: Sendable, Equatable {
   }
 }
 
-/// Why the kernel's word about a connection was missing or worth nothing.
+/// The reason why the kernel's report about a connection was missing or useless.
 public enum AttestationFailure: String, Error, Sendable, CaseIterable {
   /// The kernel was asked and did not answer, or answered something else.
   case noAnswer = "no_answer"
-  /// It knows no such socket: the other end is in another network namespace, or gone.
+  /// The kernel knows no such socket: the other end is in another network namespace, or is gone.
   case unknown
   case anotherSocket = "another_socket"
-  /// No process holds the other end any more.
+  /// No process has the other end any more.
   case closed
   case notEstablished = "not_established"
   case ownEndClosed = "own_end_closed"

@@ -1,11 +1,10 @@
 /// The units in a path of the host's control groups, as `sd_pid_get_unit` and
 /// `sd_pid_get_user_unit` (sd_pid_get_unit(3)) tell them.
 ///
-/// The library asks by pid, and the kernel names no process for a TCP connection, only a control
-/// group.
+/// The library needs a pid, but for a TCP connection the kernel names only a control group.
 public enum ControlGroupPath {
-  /// The unit of a path such as `/system.slice/billing.service`; nil if it is in none. A unit of a
-  /// user's own manager follows the manager's: `user@1000.service/app.service`.
+  /// The unit in a path such as `/system.slice/billing.service`; nil if there is none. A unit of a
+  /// user's own manager follows the unit of the manager: `user@1000.service/app.service`.
   public static func unit(_ path: String) -> String? {
     let names = path.split(separator: "/").map(String.init)
     guard let place = names.firstIndex(where: { !$0.isSlice }),
@@ -16,8 +15,8 @@ public enum ControlGroupPath {
     return inner.flatMap(unitName).map { "\(unit)/\($0)" } ?? unit
   }
 
-  /// The unit that a directory is named for. systemd puts `_` before a name that the kernel would
-  /// take for its own.
+  /// The unit after which a directory is named. systemd puts `_` before a name that has a meaning
+  /// for the kernel.
   private static func unitName(_ directory: String) -> String? {
     let name = directory.hasPrefix("_") ? String(directory.dropFirst()) : directory
     return name.isUnitName ? name : nil
@@ -30,7 +29,7 @@ extension String {
     ".path", ".automount",
   ]
 
-  /// Whether this can be a unit's name (systemd.unit(5)).
+  /// Whether the text can be a unit's name (systemd.unit(5)).
   var isUnitName: Bool {
     utf8.count <= 255 && containsOnlyLettersDigits(or: #":-_.\@"#)
       && Self.unitTypes.contains { hasSuffix($0) && utf8.count > $0.utf8.count }

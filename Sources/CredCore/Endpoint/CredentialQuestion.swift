@@ -1,8 +1,8 @@
-/// What a service manager says with the name of its socket when a unit has `LoadCredential=` with a
-/// socket: `\0RANDOM/unit/UNIT/CREDENTIAL` (systemd.exec(5)).
+/// The question of a service manager in the name of its socket, if a unit has `LoadCredential=`
+/// with a socket: `\0RANDOM/unit/UNIT/CREDENTIAL` (systemd.exec(5)).
 ///
-/// Any process can bind such a name. It says something only where the kernel says that the peer is
-/// root and in that unit.
+/// Any process can bind such a name. It counts only if the kernel says that the peer is root and in
+/// that unit.
 public struct CredentialQuestion: Sendable, Equatable {
   public let unit: String
   /// The credential's name in the unit.
@@ -13,7 +13,7 @@ public struct CredentialQuestion: Sendable, Equatable {
     self.credential = credential
   }
 
-  /// - Parameter address: `sun_path` of the peer, as long as the kernel says.
+  /// - Parameter address: `sun_path` of the peer, with the length that the kernel reports.
   public init?(_ address: [UInt8]) {
     guard address.first == 0, let name = String(validating: address.dropFirst(), as: UTF8.self)
     else { return nil }
@@ -27,7 +27,7 @@ public struct CredentialQuestion: Sendable, Equatable {
 
   private static let prefix = "credd."
 
-  /// The profile that a credential with the name `credd.PROFILE` is for.
+  /// The profile in the name of a credential `credd.PROFILE`.
   public var profile: String? {
     guard credential.hasPrefix(Self.prefix) else { return nil }
     let name = String(credential.dropFirst(Self.prefix.count))
@@ -35,17 +35,17 @@ public struct CredentialQuestion: Sendable, Equatable {
   }
 }
 
-/// Whom the token socket gives a token to.
+/// The decision to whom the token socket gives a token.
 public enum TokenGrant: Sendable, Equatable {
   case token(TokenOwner, profile: String)
   /// With the reason, for the operator.
   case refused(String)
 
-  /// Decides by what the kernel says of the peer.
+  /// Decides by the kernel's facts about the peer.
   ///
   /// - Parameters:
   ///   - address: the name of the peer's socket.
-  ///   - unit: the unit that the peer is in; nil if it is in none, or that is not certain.
+  ///   - unit: the peer's unit; nil if it has none, or if the unit is not certain.
   public init(uid: UInt32, isUnmapped: Bool, address: [UInt8], unit: String?) {
     self = Self.decide(uid, isUnmapped, CredentialQuestion(address), unit)
   }
@@ -61,10 +61,10 @@ public enum TokenGrant: Sendable, Equatable {
     }
     guard let profile = question.profile else {
       return .refused(
-        "the credential \(question.credential.quoted) of the unit \(question.unit.quoted) is not "
-          + "called credd.PROFILE, with the name of a profile")
+        "the credential \(question.credential.quoted) of the unit \(question.unit.quoted) must be "
+          + "called credd.PROFILE, where PROFILE is the name of a profile")
     }
-    // A user's own manager: the uid is the kernel's word, the unit is the user's.
+    // A user's own manager: the kernel vouches for the uid, but the user chooses the unit's name.
     guard uid == 0 else { return .token(.user(uid), profile: profile) }
     guard let unit, unit == question.unit else {
       return .refused(

@@ -1,6 +1,6 @@
 /// The loopback address and port on which the endpoint listens.
 ///
-/// The endpoint is served on loopback alone: the kernel can say who called only where both ends of a
+/// The endpoint is served only on loopback: the kernel can name the caller only if both ends of a
 /// connection are on this host.
 public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
   public enum Host: Sendable, Hashable {
@@ -18,7 +18,8 @@ public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
     self.port = port
   }
 
-  /// Reads `127.0.0.1:337` or `[::1]:337`; nil for anything else, a name such as `localhost` too.
+  /// Reads `127.0.0.1:337` or `[::1]:337`. Returns nil for anything else, even for a name such as
+  /// `localhost`.
   public init?(_ text: String) {
     guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else { return nil }
     let host = String(text[..<colon])
@@ -35,7 +36,7 @@ public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
       .ipv4(UInt8(numbers[1]), UInt8(numbers[2]), UInt8(numbers[3])), port: UInt16(port))
   }
 
-  /// A number without leading zeros: `127.0.0.010` is 127.0.0.8 to some programs.
+  /// A number without leading zeros, because some programs read `127.0.0.010` as 127.0.0.8.
   private static func number(_ text: Substring, upTo most: Int) -> Int? {
     guard (1...5).contains(text.utf8.count), text.utf8.allSatisfy(\.isDigit),
       text.utf8.first != UInt8(ascii: "0") || text.utf8.count == 1, let number = Int(text),
@@ -44,7 +45,7 @@ public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
     return number
   }
 
-  /// The host as it stands in a URL.
+  /// The host as it is written in a URL.
   public var literal: String {
     switch host {
     case .ipv4(let b, let c, let d): "127.\(b).\(c).\(d)"
@@ -54,13 +55,14 @@ public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
 
   public var description: String { "\(literal):\(port)" }
 
-  /// Whether a `Host` header names this address. Some SDKs leave the port out. A name is never
-  /// accepted: another host's name can be made to lead here (DNS rebinding).
+  /// Whether a `Host` header names this address. Some SDKs omit the port. A name is never accepted,
+  /// because an attacker can make another host's name lead here (DNS rebinding).
   public func isNamed(by host: [UInt8]) -> Bool {
     host.elementsEqual(literal.utf8) || host.elementsEqual(description.utf8)
   }
 
-  /// Where the credentials of a profile are. The profile stands in the path: one SDK sends no query.
+  /// The URL for the credentials of a profile. The profile is in the path, because one SDK sends no
+  /// query.
   public func url(ofProfile name: String) -> String {
     "http://\(description)\(EndpointPath.credentials)\(name)"
   }
@@ -74,7 +76,7 @@ public enum EndpointPath: Sendable, Equatable {
   static let credentials = "/credentials/"
   private static let metricsPath = "/metrics"
 
-  /// Compares bytes and decodes nothing: one path, one spelling.
+  /// Compares bytes and decodes nothing, so each path has only one spelling.
   public init?(_ bytes: [UInt8]) {
     if bytes.elementsEqual(Self.metricsPath.utf8) {
       self = .metrics

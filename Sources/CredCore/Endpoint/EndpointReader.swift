@@ -1,15 +1,15 @@
 /// Reads the heads of requests from a connection to the endpoint, byte by byte.
 ///
-/// It takes what the SDKs of AWS send and nothing that two readers could take differently: no body,
-/// no folded field, no line without CR, no target but a path. What is wrong is refused at the byte
-/// that shows it, so that the bytes of another protocol end at their first line. After a refusal it
-/// reads nothing more.
+/// It accepts the requests of the AWS SDKs, and refuses everything that two readers could
+/// understand differently: a body, a folded field, a line without CR, a target other than a path.
+/// It refuses an error at the first byte that shows it, so that another protocol ends at its first
+/// line. After a refusal it reads nothing more.
 ///
-/// Requests may be sent before the last one is answered; the bytes after a request are left for the
-/// next call.
+/// A client may send a request before the last one is answered: the bytes after a request are left
+/// for the next call.
 ///
-/// A client that renews sends the same head again and again. One that repeats the last head of its
-/// connection, byte for byte, is not read again: to compare takes a tenth of the time.
+/// A client that renews sends the same head again and again. If a head equals the last one of its
+/// connection byte for byte, it is not parsed again: comparing takes a tenth of the time.
 public struct EndpointReader: Sendable, Redacted {
   public enum Step: Sendable, Equatable {
     case needsMore
@@ -27,7 +27,7 @@ public struct EndpointReader: Sendable, Redacted {
 
   private static let method = Array("GET ".utf8)
   private static let version = Array("HTTP/1.1".utf8)
-  /// Longer than the longest registered method that a client could mean.
+  /// The most bytes of a method, longer than any registered method.
   private static let longestMethod = 20
 
   private var state = State.requestLine
@@ -36,19 +36,20 @@ public struct EndpointReader: Sendable, Redacted {
   /// The bytes of the present head so far.
   private var headBytes = 0
   private var fields = 0
-  /// The last head that came in one piece, and what it says.
+  /// The last head that came in one piece, and the request in it.
   private var last: (head: Secret, request: EndpointRequest)?
-  /// A longer head is read each time. A client's is some hundred bytes.
+  /// The longest head that is remembered; longer heads are parsed each time. Heads of clients have
+  /// some hundred bytes.
   private static let longestRemembered = 1024
 
   public init() {}
 
   public var description: String { "<head of a request>" }
 
-  /// Whether a head has begun and not ended.
+  /// Whether a head has begun and has not ended.
   public var holdsPartialHead: Bool { headBytes > 0 }
 
-  /// Reads on at `position`, which it moves behind what it has read.
+  /// Reads from `position`, and moves `position` after the bytes that it has read.
   public mutating func next(
     in chunk: borrowing Span<UInt8>, from position: inout Int
   ) -> Step {
@@ -103,7 +104,7 @@ public struct EndpointReader: Sendable, Redacted {
     return nil
   }
 
-  /// Judges the request line as soon as its first bytes say what it is.
+  /// Checks the request line as soon as its first bytes show what it is.
   private func checkStart() throws(EndpointRefusal) {
     let last = line[line.count - 1]
     if line.count <= Self.method.count, line.elementsEqual(Self.method.prefix(line.count)) {
@@ -160,7 +161,7 @@ public struct EndpointReader: Sendable, Redacted {
   private func add(to request: inout EndpointRequest) throws(EndpointRefusal) {
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { throw .field }
     let name = line[..<colon].map { $0.isUppercase ? $0 | 0x20 : $0 }
-    // White space before the colon, and before the name of a folded line, is in no name.
+    // A name contains no white space, neither before the colon nor at the start of a folded line.
     guard name.allSatisfy(\.isTokenByte) else { throw .field }
     let value = Array(line[(colon + 1)...].trimmedOfBlanks)
     if let foreign = ForeignHeader(name) {
@@ -175,7 +176,7 @@ public struct EndpointReader: Sendable, Redacted {
       guard request.token == nil else { throw .authorization }
       request.token = Secret(value)
     case "transfer-encoding", "trailer": throw .body
-    // Some clients say that there is none.
+    // Some clients state explicitly that there is no body.
     case "content-length": guard value == [UInt8(ascii: "0")] else { throw .body }
     case "expect": throw .expectation
     case "connection": if Self.closes(value) { request.closes = true }
@@ -193,6 +194,6 @@ public struct EndpointReader: Sendable, Redacted {
 extension UInt8 {
   fileprivate var isUppercase: Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) }
 
-  /// Whether it may stand in a header's name: `tchar` of RFC 9110 §5.6.2.
+  /// Whether the byte is allowed in a header's name: `tchar` of RFC 9110 §5.6.2.
   fileprivate var isTokenByte: Bool { isLetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains(self) }
 }

@@ -1,5 +1,5 @@
-/// The statuses of the endpoint. To an SDK a status says whether to ask again: what waiting does not
-/// mend is 4xx, and 503 is only for what another request may find.
+/// The statuses of the endpoint. A status tells an SDK whether to ask again: 4xx if waiting does
+/// not help, and 503 only if a later request may succeed.
 public enum EndpointStatus: Int, Sendable, CaseIterable {
   case ok = 200
   case badRequest = 400
@@ -26,7 +26,7 @@ public enum EndpointStatus: Int, Sendable, CaseIterable {
     return "HTTP/1.1 \(rawValue) \(reason)\r\n"
   }
 
-  /// The status of an error that a session's request ended with.
+  /// The status for the error with which a session's request ended.
   public init(_ error: ProtocolError) {
     self =
       switch error.kind {
@@ -40,12 +40,13 @@ public enum EndpointStatus: Int, Sendable, CaseIterable {
 public struct EndpointReply: Sendable, Equatable, Redacted {
   public let status: EndpointStatus
   public let bytes: [UInt8]
-  /// Whether the connection is closed after it.
+  /// Whether the connection is closed after the answer.
   public let closes: Bool
 
   public var description: String { "<reply \(status.rawValue)>" }
 
-  /// - Parameter omitsBody: says the length of the body and leaves it out, as for HEAD.
+  /// - Parameter omitsBody: whether the answer gives the body's length without the body, as for
+  ///   HEAD.
   init(
     _ status: EndpointStatus, type: String = "application/json", body: [UInt8], closes: Bool,
     omitsBody: Bool = false
@@ -88,8 +89,8 @@ extension EndpointReply {
       refusal.status, code: refusal.code, message: refusal.message, omitsBody: refusal == .head)
   }
 
-  /// The answer to a request that the service refused. Callers that may not use a profile get the
-  /// same bytes, whether it exists or not.
+  /// The answer to a request that the service refused. A caller that may not use a profile gets the
+  /// same bytes, whether the profile exists or not.
   public static func error(_ error: ProtocolError) -> EndpointReply {
     guard error.code != .unknownProfile, error.code != .accessDenied else { return forbidden }
     return self.error(
@@ -106,7 +107,7 @@ extension EndpointReply {
     message: "this profile is not available to you at the endpoint; credctl identity PROFILE says "
       + "whether it is on the socket, and the journal of credd has the reason", omitsBody: false)
 
-  /// Both spellings of each key: Go and Java read one, JavaScript the other.
+  /// Writes both spellings of each key: Go and Java read one, JavaScript the other.
   private static func error(
     _ status: EndpointStatus, code: String, message: String, omitsBody: Bool
   ) -> EndpointReply {

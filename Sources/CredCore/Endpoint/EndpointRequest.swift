@@ -1,10 +1,10 @@
-/// A request to the endpoint in the right form: `GET`, a path and HTTP/1.1, and no body.
+/// A request to the endpoint in the right form: `GET`, a path and HTTP/1.1, without a body.
 public struct EndpointRequest: Sendable, Equatable, Redacted {
-  /// As it was sent, byte for byte, with a query if there was one.
+  /// The target as it was sent, byte for byte, with a query if there was one.
   public var target: [UInt8] = []
   /// The value of `Authorization`, without white space round it.
   public var token: Secret?
-  /// The value of the one `Host`.
+  /// The value of the only `Host`.
   public var host: [UInt8] = []
   /// A header that a browser or a proxy adds, and no SDK sends.
   public var foreignHeader: ForeignHeader?
@@ -17,9 +17,9 @@ public struct EndpointRequest: Sendable, Equatable, Redacted {
 
   public var description: String { "<request>" }
 
-  /// Why it is refused, whoever sent it; nil if it is not.
+  /// The refusal that does not depend on the sender; nil if there is none.
   ///
-  /// - Parameter isAttested: whether the kernel said who is at the other end.
+  /// - Parameter isAttested: whether the kernel has named the user at the other end.
   public func refusal(at address: EndpointAddress, isAttested: Bool) -> EndpointRefusal? {
     if foreignHeader != nil || !address.isNamed(by: host) { return .notAnSDK }
     if !isAttested { return .notAttested }
@@ -28,7 +28,7 @@ public struct EndpointRequest: Sendable, Equatable, Redacted {
 }
 
 /// Headers of browsers and proxies. A web page or a forwarded request reaches the loopback address
-/// as the user of the browser or proxy, so they are told by what they cannot leave out.
+/// as the user of the browser or proxy. So credd recognises them by headers that they cannot omit.
 public enum ForeignHeader: String, Sendable, CaseIterable {
   case origin
   case referer
@@ -41,7 +41,7 @@ public enum ForeignHeader: String, Sendable, CaseIterable {
   case via
   case proxy = "proxy-"
 
-  /// - Parameter name: in lower case.
+  /// - Parameter name: the name in lower case.
   init?(_ name: [UInt8]) {
     let found = Self.allCases.first { header in
       switch header {
@@ -54,14 +54,14 @@ public enum ForeignHeader: String, Sendable, CaseIterable {
   }
 }
 
-/// A refusal of the endpoint before anything is looked up of the profile. Each is cheap to make: some
-/// SDKs repeat a refused request three times. The raw values are those of metrics.
+/// A refusal of the endpoint before the profile is looked up. Each is cheap to make, because some
+/// SDKs repeat a refused request three times. Metrics use the raw values.
 public enum EndpointRefusal: String, Error, Sendable, CaseIterable {
   // The form.
   case notARequest = "not_a_request"
   case version
   case method
-  /// Refused like every other method, and without a body in the answer.
+  /// HEAD is refused like every other method, but the answer has no body.
   case head
   case target
   case headTooLong = "head_too_long"
@@ -74,7 +74,7 @@ public enum EndpointRefusal: String, Error, Sendable, CaseIterable {
   case body
   case expectation
   case headTooSlow = "head_too_slow"
-  // Whom it comes from.
+  // The sender.
   case notAnSDK = "not_an_sdk"
   case notAttested = "not_attested"
   case unknownPath = "unknown_path"
@@ -92,7 +92,7 @@ public enum EndpointRefusal: String, Error, Sendable, CaseIterable {
     }
   }
 
-  /// One line that says what to do. Nothing of the request is quoted.
+  /// One line that says what to do. It quotes nothing of the request.
   public var message: String {
     switch self {
     case .notARequest: "this port takes HTTP/1.1 requests alone, in the form GET /PATH HTTP/1.1"

@@ -1,8 +1,8 @@
-/// Whom an endpoint token was given to.
+/// The user or unit to whom an endpoint token was given.
 public enum TokenOwner: Sendable, Hashable {
   /// Every process of a user.
   case user(UInt32)
-  /// A unit of the host's service manager, such as `billing.service`, whatever its user is.
+  /// A unit of the host's service manager, such as `billing.service`, under any user.
   case unit(String)
 
   fileprivate var kind: UInt8 {
@@ -20,11 +20,12 @@ public enum TokenOwner: Sendable, Hashable {
   }
 }
 
-/// A token that opens the endpoint beside the kernel's word: `credd1.KIND.KEY.NONCE.MAC`.
+/// A token that the endpoint requires in addition to the kernel's report:
+/// `credd1.KIND.KEY.NONCE.MAC`.
 ///
-/// It names neither its owner nor its profile: whoever checks it knows both from the connection and
-/// the path, and they are in the HMAC. Nothing is stored for a token, since it lives as long as a unit,
-/// over restarts of credd, and nobody reports a unit's end.
+/// It names neither its owner nor its profile. When credd checks a token, it knows both from the
+/// connection and the path, and both are in the HMAC. credd stores nothing for a token: a token
+/// lives as long as its unit, over restarts of credd, and nobody reports the end of a unit.
 public struct EndpointToken: Sendable, Redacted {
   private static let version = "credd1"
   private static let nonceBytes = 24
@@ -38,7 +39,7 @@ public struct EndpointToken: Sendable, Redacted {
   let nonce: [UInt8]
   let code: [UInt8]
 
-  /// Nil for any text that credd did not write.
+  /// Returns nil for any text that credd did not write.
   public init?(_ text: Secret) {
     guard text.count <= Limits.Endpoint.tokenBytes else { return nil }
     let parts = text.bytes.split(
@@ -56,7 +57,7 @@ public struct EndpointToken: Sendable, Redacted {
     self.keyID = keyID
     self.nonce = nonce
     self.code = code
-    // One token has one spelling.
+    // Each token has only one spelling.
     guard self.text.bytes == text.bytes else { return nil }
   }
 
@@ -85,24 +86,25 @@ public struct EndpointToken: Sendable, Redacted {
     let parts: [[UInt8]] = [
       Array(version.utf8), keyID, [owner.kind], owner.name, Array(profile.utf8), nonce,
     ]
-    // With their lengths, no two lists of parts are the same bytes.
+    // The lengths of the parts are included, so that two different lists of parts never give the
+    // same bytes.
     return parts.flatMap { part -> [UInt8] in
       [UInt8(truncatingIfNeeded: part.count >> 8), UInt8(truncatingIfNeeded: part.count)] + part
     }
   }
 }
 
-/// The key of this boot's tokens. It never leaves memory and the runtime directory.
+/// The key for the tokens of this boot. It is only in memory and in the runtime directory.
 public struct TokenKey: Sendable, Equatable, Redacted {
   /// The size of its file.
   public static let bytes = 32
   static let idBytes = 6
 
   private let key: Secret
-  /// Tells its tokens from those of another key. It is no secret.
+  /// Distinguishes tokens of this key from those of another. It is no secret.
   let id: [UInt8]
 
-  /// - Parameter bytes: nil is returned unless there are 32.
+  /// - Parameter bytes: must be 32 bytes; otherwise the result is nil.
   public init?(_ bytes: Secret, _ digests: some Digests) {
     guard bytes.count == Self.bytes else { return nil }
     key = bytes
@@ -127,18 +129,18 @@ public struct TokenKey: Sendable, Equatable, Redacted {
       code: digests.hmacSHA256(key: key.bytes, message: message))
   }
 
-  /// What a token is worth in a request.
+  /// The result of checking a token in a request.
   public enum Verdict: Sendable, Equatable {
     case opens
-    /// It is of another boot, or its key was removed.
+    /// The token is from another boot, or its key was removed.
     case ofAnotherKey
-    /// It was given to another user or unit, for another profile, or made up.
+    /// The token was given to another user or unit, or for another profile, or it is forged.
     case notTheirs
   }
 
-  /// Checks a token in the same time, whatever it is.
+  /// Checks a token. The time that takes does not depend on the token.
   ///
-  /// - Parameter unit: the caller's; nil if it is in none, or the kernel did not say.
+  /// - Parameter unit: the caller's unit; nil if it has none, or if the kernel did not name it.
   public func check(
     _ token: EndpointToken, ofUser uid: UInt32, unit: String?, for profile: String,
     _ digests: some Digests

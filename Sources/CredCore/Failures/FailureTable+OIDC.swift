@@ -1,9 +1,9 @@
 /// Errors of OpenID Connect providers (RFC 6749, 4.1.2.1 and 5.2; RFC 7009, 8628; OpenID Connect Core
-/// 1.0, 3.1.2.6), and how providers in use depart from them.
+/// 1.0, 3.1.2.6), and the deviations of providers in use.
 extension FailureTable {
   /// The first row that fits.
   static func oidc(_ reply: HTTPReply, _ error: OAuthError?, _ purpose: OIDCPurpose) -> Row {
-    // Such a server has a fault, whatever it says of the token.
+    // Such a server has a fault, even if the error is about the token.
     if let row = ofTheServer(reply, hasError: error != nil) { return row }
     if let error, let row = rows(of: purpose).first(where: { $0.name == error.name }) { return row }
     switch reply.status {
@@ -57,7 +57,7 @@ extension FailureTable {
     ofTheProvider(Row(name, .transient(retryAfter: nil), nil, .expected, message))
   }
 
-  /// The row as evidence about the upstream endpoint.
+  /// The row as evidence about the upstream endpoint's availability.
   private static func ofTheProvider(_ row: Row) -> Row {
     var row = row
     row.evidence = .likely
@@ -70,7 +70,7 @@ extension FailureTable {
 
   private static let codeExchange: [Row] = [
     signInFails("invalid_grant", refusedCode),
-    // glewlwyd's word.
+    // The name that glewlwyd uses.
     signInFails("invalid_code", refusedCode),
     signInFails("access_denied", " refuses the sign-in"),
   ]
@@ -92,7 +92,7 @@ extension FailureTable {
     Row(
       "access_denied", .signInRequired, .signInRequired, .expected,
       " refuses to renew this session: sign in again"),
-    // OpenID Connect providers that want the user to act.
+    // Errors of OpenID Connect providers that require the user to act.
     Row(
       "interaction_required", .signInRequired, .signInRequired, .expected,
       " wants the user to act: sign in again"),
@@ -138,7 +138,7 @@ extension FailureTable {
     .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
     " has nothing at the URL that was called: check issuer, domain and the …_endpoint keys")
 
-  /// A renewal that is refused without a reason: some providers answer so for a token that has ended.
+  /// A renewal was refused without a reason: some providers answer so for an expired token.
   private static func refusalWithoutReason(_ purpose: OIDCPurpose) -> Row {
     switch purpose {
     case .renewal:
@@ -200,7 +200,7 @@ extension FailureTable {
   static let refusedIDToken = Row(
     .signInFailed, .tokenRejected, .operatorMustAct, " gave an ID token that credd does not accept")
 
-  /// The session may have better luck at its next renewal: its refresh token is kept.
+  /// The next renewal may succeed, so the session keeps its refresh token.
   static let refusedRenewedIDToken = Row(
     .permanentConfiguration, .tokenRejected, .operatorMustAct,
     " gave an ID token that credd does not accept")

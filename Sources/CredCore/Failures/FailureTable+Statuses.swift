@@ -17,7 +17,7 @@ extension FailureTable {
     .permanentConfiguration, nil, .operatorMustAct,
     " was not called, because the request would be invalid; check the profile and its backend")
 
-  /// A dead disk or file server: it may come back.
+  /// A dead disk or file server, which may come back.
   static let fileOverdue = Row(
     .transient(retryAfter: nil), nil, .operatorMustAct,
     " was not called, because a file that it needs could not be read in time; it is tried again: "
@@ -89,20 +89,21 @@ extension FailureTable {
 
   // MARK: A backend's statuses
 
-  /// The row for a web page from a backend, which speaks JSON; nil for another reply, and for a status
-  /// that speaks of the way itself. Its status is that of a gateway, a proxy or a captive portal.
+  /// The row for a web page in place of a backend's JSON. A gateway, a proxy or a captive portal
+  /// has sent the page and chosen its status. Nil for another reply, and for a status that is about
+  /// the network itself.
   static func webPage(_ reply: HTTPReply) -> Row? {
     guard reply.isWebPage else { return nil }
     switch reply.status {
     case 300..<400, 407, 429, 500...: return nil
     case 401: return unauthorizedPage
-    // A plain framework says so of this one user.
+    // A simple framework may have sent it about this one user.
     case 400..<500: return refusalPage
     default: return html
     }
   }
 
-  /// Plain frameworks send it for a session that has ended, and gateways for anything: a later try
+  /// Simple frameworks send it for an expired session, and gateways for any reason: a later try
   /// decides.
   private static let unauthorizedPage = unavailable(
     " answered with a web page, which a gateway may have sent in its place; it is tried again")
@@ -141,18 +142,19 @@ extension FailureTable {
     }
   }
 
-  /// 401 or 403 with `"Code":"HostNotAuthorized"`: the backend does not accept this host. That is
-  /// the same for every user: nobody can mend it by signing in, so nobody is signed out.
+  /// 401 or 403 with `"Code":"HostNotAuthorized"`: the backend does not accept this host. That
+  /// concerns every user. Signing in does not help, so nobody is signed out.
   static let hostNotAuthorized = Row(
     .permanentConfiguration, .backendRejected, .operatorMustAct,
     " does not accept this host: renew the token in bearer_token_file, or the client certificate")
 
-  /// 401 to a host's bearer token where users cannot sign in: only the operator can act.
+  /// 401 to a host's bearer token, at a backend where users cannot sign in: only the operator can
+  /// act.
   static let hostRefused = Row(
     .permanentConfiguration, .backendRejected, .operatorMustAct,
     " does not accept this host's bearer token: check bearer_token_file")
 
-  /// The meaning of a sign-in's status; most are as in a token callback.
+  /// The meaning of a sign-in's status. Most statuses mean the same as in a token callback.
   static func signIn(status: Int) -> Row {
     switch status {
     case 400, 401, 403, 404, 422:

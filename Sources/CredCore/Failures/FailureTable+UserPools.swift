@@ -1,9 +1,9 @@
 /// Errors of Cognito user pools. Sources: the user pools API reference for names; public code and
 /// threads of the SDKs for messages.
 ///
-/// The first row that fits applies. Unless a row says otherwise the error's own text follows. It is
-/// left out where it may quote a value (InvalidParameterException), or tell an account that is there
-/// from one that is not.
+/// The first row that fits applies. Unless a row says otherwise, the error's own text follows. It
+/// is omitted if it may quote a value (InvalidParameterException), or if it may show whether an
+/// account exists.
 extension FailureTable {
   static func userPool(_ purpose: UserPoolPurpose) -> [Row] {
     let own =
@@ -16,7 +16,7 @@ extension FailureTable {
       case .accountCode: poolAccountCode
       case .ownAccount: ownPoolAccount
       }
-    // Whether there were too many attempts would say that there is such a user.
+    // The error "too many attempts" would show that the user exists.
     let attempts = [.codeRequest, .accountCode].contains(purpose) ? [] : [tooManyAttempts]
     return poolSettings + attempts + own + anyPoolCall
   }
@@ -37,7 +37,7 @@ extension FailureTable {
   private static let missing = "ResourceNotFoundException"
   private static let wrongCode = "CodeMismatchException"
 
-  /// An answer to a challenge, or a new sign-in, may mend it.
+  /// A failure that another answer to the challenge, or a new sign-in, may mend.
   private static func signInFails(
     _ name: String, saying: String = "", _ message: String,
     _ code: ProtocolErrorCode = .signInFailed
@@ -68,7 +68,7 @@ extension FailureTable {
   )
     -> Row
   {
-    // No evidence about the upstream endpoint: it is about one user.
+    // This is no evidence about the upstream endpoint, because it concerns one user.
     Row(name, saying: saying, .throttled(retryAfter: pause), .throttled, .expected, message)
   }
 
@@ -191,9 +191,9 @@ extension FailureTable {
     refused(name, " sends no code for this user name").withoutText.with(.sayDone)
   }
 
-  /// Unknown, already confirmed, not permitted and not sent read like a code that was sent, also where
-  /// the app client does not prevent user existence errors. What only a user who exists can meet is
-  /// no exception.
+  /// Errors that say unknown, already confirmed, not permitted or not sent read as if a code was
+  /// sent, even if the app client does not prevent user existence errors. So do errors that only an
+  /// existing user can meet.
   private static let poolCodeRequest: [Row] =
     [
       unauthorised, "UserNotFoundException", "UserNotConfirmedException", parameter,
@@ -202,8 +202,8 @@ extension FailureTable {
       "ConcurrentModificationException",
     ].map(noCode) + brokenPool.map { $0.with(.sayDone) }
 
-  /// An unknown user, a wrong code and one too many for a user who exists read alike: a guess must not
-  /// find out who has an account.
+  /// An unknown user, a wrong code, and too many codes for an existing user have the same message:
+  /// a guess must not show who has an account.
   private static let codeRefused = refused(
     wrongCode,
     " does not accept this code for this user name: check both, wait some minutes after many tries, "
@@ -260,8 +260,8 @@ extension FailureTable {
 
   // MARK: Values, and what any call may meet
 
-  /// The rows of InvalidParameterException where a person chose the values. Only these texts name an
-  /// attribute or a format and quote no value.
+  /// The rows of InvalidParameterException for values that a person chose. Only these texts name an
+  /// attribute or a format without quoting a value.
   private static func values(
     _ message: String, _ row: (String, String, String) -> Row
   ) -> [Row] {

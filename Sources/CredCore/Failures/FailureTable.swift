@@ -15,22 +15,23 @@ enum FailureTable {
     /// Part of the error's message, for names with several meanings; empty otherwise.
     let saying: String
     let failureClass: FailureClass
-    /// Nil: the upstream's own "unavailable".
+    /// If nil, the code is the upstream's own "unavailable".
     let code: ProtocolErrorCode?
     let severity: UpstreamFailure.Severity
     let message: String
-    /// What it says about calls of other users.
+    /// Whether the failure is evidence for calls of other users.
     var evidence = UpstreamFailure.Evidence.none
-    /// What a sign-in at a user pool does about it, beside the session's reaction.
+    /// The reaction of a sign-in at a user pool, in addition to the session's reaction.
     var remedy: PoolRemedy?
-    /// In place of the error's own name, for several errors that must read alike. Their text is left
-    /// out then.
+    /// Replaces the error's own name, for several errors that must look the same. Then their text
+    /// is omitted.
     var reason: String?
-    /// Whether the error's text is left out, because it may quote a secret or say who has an account.
+    /// Whether the error's text is omitted, because it may quote a secret or show who has an
+    /// account.
     var withholdsText = false
-    /// Whether a secret that a user gave was wrong: those who guess meet it.
+    /// Whether the error means that a user's secret was wrong, as in guessing.
     var judgesSecret = false
-    /// Whether a token and its key in the logins map do not fit: another key may.
+    /// Whether a token and its key in the logins map do not fit, so that another key may work.
     var isOfLoginsKey = false
     /// What AWS refuses about a signature.
     var signatureFault: SignatureFault?
@@ -47,7 +48,7 @@ enum FailureTable {
       self.message = message
     }
 
-    /// For a failure that is recognised by a status or by the transport.
+    /// A row for a failure that is recognised by a status or by the transport.
     init(
       _ failureClass: FailureClass, _ code: ProtocolErrorCode?,
       _ severity: UpstreamFailure.Severity, _ message: String,
@@ -57,28 +58,28 @@ enum FailureTable {
       self.evidence = evidence
     }
 
-    /// The same row with a remedy.
+    /// This row with a remedy.
     func with(_ remedy: PoolRemedy) -> Row {
       var row = self
       row.remedy = remedy
       return row
     }
 
-    /// The same row without the error's text.
+    /// This row without the error's text.
     var withoutText: Row {
       var row = self
       row.withholdsText = true
       return row
     }
 
-    /// The same row about a secret that was wrong.
+    /// This row, but about a wrong secret.
     var judgingSecret: Row {
       var row = self
       row.judgesSecret = true
       return row
     }
 
-    /// The same row about the key in the logins map.
+    /// This row, but about the key in the logins map.
     fileprivate var ofLoginsKey: Row {
       var row = self
       row.isOfLoginsKey = true
@@ -103,7 +104,7 @@ enum FailureTable {
       return row
     }
 
-    /// The same row, as evidence about the upstream endpoint.
+    /// This row as evidence about the upstream endpoint.
     fileprivate var ofTheEndpoint: Row {
       var row = self
       row.evidence = .likely

@@ -1,10 +1,11 @@
-/// What a request to an OpenID Connect provider was for. The same error means different things.
+/// The purpose of a request to an OpenID Connect provider, because the meaning of an error depends
+/// on it.
 public enum OIDCPurpose: Sendable, CaseIterable {
   /// The discovery document.
   case discovery
   /// The exchange of a code for tokens.
   case signIn
-  /// A device code to be made.
+  /// The request for a device code.
   case deviceStart
   /// The exchange of a device code for tokens.
   case deviceCode
@@ -20,12 +21,13 @@ extension UpstreamFailure {
     Self(.backend(backend), FailureTable.noDeviceGrant)
   }
 
-  /// A session's tokens have ended, and the provider gave nothing to renew them with.
+  /// A session's tokens have expired, and the provider gave no refresh token.
   public static func noRefreshToken(from backend: String) -> Self {
     Self(.backend(backend), FailureTable.noRefreshToken)
   }
 
-  /// Discovery or the configuration names another place than that which gave a session's tokens.
+  /// Discovery or the configuration names another token endpoint than the one that gave a session's
+  /// tokens.
   public static func movedProvider(_ backend: String) -> Self {
     Self(.backend(backend), FailureTable.movedProvider)
   }
@@ -50,7 +52,7 @@ extension UpstreamFailure {
 
   /// An error that the browser brought.
   ///
-  /// - Parameter error: nil if its name is none.
+  /// - Parameter error: nil if its name is not valid.
   static func authorization(_ error: OAuthError?, from upstream: Upstream) -> Self {
     let row =
       error.flatMap { error in FailureTable.authorization.first { $0.name == error.name } }

@@ -1,16 +1,17 @@
 /// An error in a reply of AWS.
 struct RemoteError: Equatable {
-  /// Without `namespace#` and `:url`.
+  /// The error's name, without `namespace#` and `:url`.
   let name: String
-  /// Cleaned for credd's own messages.
+  /// The error's text, cleaned for credd's own messages.
   let message: String?
 
-  /// Nil if the name is no error name: the reply did not come from the service.
+  /// Returns nil if the name cannot be an error's name: then the reply did not come from the
+  /// service.
   ///
-  /// - Parameter sent: hidden in the message.
+  /// - Parameter sent: secrets to hide in the message.
   init?(name: some StringProtocol, message: Secret?, hiding sent: SentSecrets) {
     let local = name.split(separator: "#").last?.split(separator: ":").first ?? ""
-    // Messages show the name: what may be a secret is none.
+    // Messages show the name: a text that may be a secret is not taken as a name.
     guard (1...128).contains(local.utf8.count), local.containsOnlyLettersDigits(or: "._"),
       RemoteText.clean(local.utf8).map({ $0 == local }) ?? false
     else { return nil }
@@ -21,7 +22,7 @@ struct RemoteError: Equatable {
   /// Reads `{"__type": "ns#Name", "message": …}`, or the name in `x-amzn-ErrorType: Name:url`; nil if
   /// the reply has neither.
   ///
-  /// - Parameter limit: bytes of a body that is read.
+  /// - Parameter limit: the most bytes of a body that are read.
   init?(json reply: HTTPReply, limit: Int) {
     let body = reply.body.count <= limit ? try? JSONValue.parse(foreign: reply.body) : nil
     guard let name = body?["__type"]?.text ?? reply.header("x-amzn-ErrorType") else { return nil }
@@ -30,7 +31,7 @@ struct RemoteError: Equatable {
       hiding: reply.sent)
   }
 
-  /// Case does not count: services change the wording of a message without notice.
+  /// Upper and lower case are equal here: services change the wording of messages without notice.
   func fits(_ row: FailureTable.Row) -> Bool {
     guard row.name == name else { return false }
     if row.saying.isEmpty { return true }
@@ -38,19 +39,19 @@ struct RemoteError: Equatable {
   }
 }
 
-/// Makes an upstream's text fit for one line of credd's.
+/// Cleans an upstream's text, so that it fits into one line of credd's messages.
 enum RemoteText {
-  /// Characters of a cleaned text.
+  /// The most characters of a cleaned text.
   static let maximumLength = 200
 
-  /// From this length on, a run of the characters of tokens, keys and signatures counts as a
-  /// secret. IdentityIds (36 after the colon) and role ARNs have separators that end a run.
+  /// A run of this many characters of tokens, keys and signatures counts as a secret. IdentityIds
+  /// (36 after the colon) and role ARNs have separators that end a run.
   private static let secretRun = 24
 
   /// The text without control characters, line breaks and possible tokens, cut to 200 characters;
   /// nil if nothing is left.
   ///
-  /// - Parameter sent: hidden too, however short its parts are.
+  /// - Parameter sent: secrets that are hidden too, even short parts.
   static func clean(
     _ bytes: some Collection<UInt8>, hiding sent: SentSecrets = SentSecrets()
   ) -> String? {
@@ -58,8 +59,8 @@ enum RemoteText {
     line(of: sent.hide(in: bytes.prefix(4096)), withoutSecrets)
   }
 
-  /// The same for a text that is no message and holds no secret: a name or an address, which may
-  /// have long runs of letters and digits.
+  /// Cleans a text that is no message and contains no secret: a name or an address, which may have
+  /// long runs of letters and digits.
   static func plain(_ bytes: some Collection<UInt8>) -> String? {
     line(of: bytes) { String($0) }
   }
@@ -77,7 +78,7 @@ enum RemoteText {
     return cleaned.isEmpty ? nil : String(cleaned.prefix(maximumLength))
   }
 
-  /// Whether the character is white space or does not show.
+  /// Whether the character is white space or invisible.
   private static func isSeparator(_ character: Character) -> Bool {
     character.unicodeScalars.contains {
       switch $0.properties.generalCategory {
@@ -89,7 +90,8 @@ enum RemoteText {
     }
   }
 
-  /// By scalars: a letter with a combining mark behind it is one character, and still a token's.
+  /// Compares scalars: a letter with a combining mark is one character, but may still belong to a
+  /// token.
   private static func withoutSecrets(_ word: Substring) -> String {
     var output = ""
     var run = ""
@@ -112,7 +114,7 @@ enum RemoteText {
   }
 
   /// Whether the run is long and has a digit. A long word without a digit, such as an error's name,
-  /// is no secret; nor is a UUID, which is part of every IdentityId.
+  /// is no secret. A UUID, as in every IdentityId, is none either.
   private static func looksSecret(_ run: String) -> Bool {
     guard !run.contains(bytesOf: "eyJ") else { return true }  // a JWT's header, however short
     guard run.count >= secretRun else { return false }

@@ -1,9 +1,9 @@
-/// Why no reply arrived, or none that is HTTP.
+/// The reason why no HTTP reply arrived.
 public struct TransportFailure: Error, Sendable, Hashable, CaseIterable {
   public let kind: Kind
   /// The system's or the TLS library's reason, for the user.
   public var reason: String?
-  /// What the HTTP library says, which may have addresses: for operators.
+  /// The HTTP library's text, for operators: it may contain addresses.
   public var detail: String?
 
   public init(_ kind: Kind, reason: String? = nil, detail: String? = nil) {
@@ -50,7 +50,7 @@ extension TransportFailure {
     case malformed
     /// The library for HTTP and TLS cannot be loaded on this host.
     case noLibrary
-    /// Nothing was sent: a file for TLS did not answer in time.
+    /// No request was sent, because a file for TLS could not be read in time.
     case fileOverdue
   }
 }

@@ -1,20 +1,20 @@
-/// Why a call to Cognito, STS or a backend failed, and what the session does about it.
+/// A failed call to Cognito, STS or a backend: the reason, and the session's reaction.
 ///
-/// Failures of replies come from `FailureTable`. A failure holds no secret.
+/// Failures of replies come from `FailureTable`. A failure contains no secret.
 public struct UpstreamFailure: Error, Sendable, Equatable {
   /// Whether an operator must act, which decides the level of the log message.
   public enum Severity: Sendable {
     /// Normal operation: an expired token, an unreachable network.
     case expected
-    /// It lasts until an operator changes something.
+    /// The failure lasts until an operator changes something.
     case operatorMustAct
   }
 
-  /// What the failure says about calls of other users to the same upstream endpoint.
+  /// Whether the failure is evidence for calls of other users to the same upstream endpoint.
   public enum Evidence: UInt8, Sendable {
-    /// Nothing: the upstream answered about this user or this request.
+    /// No evidence: the upstream's answer concerns this user or this request.
     case none
-    /// The upstream endpoint may be unavailable; or it has trouble with this user alone.
+    /// The upstream endpoint may be unavailable, or it has trouble only with this user.
     case likely
     /// No request reached the upstream endpoint, so no user could have caused the failure.
     case certain
@@ -25,15 +25,14 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
   public let failureClass: FailureClass
   /// The error code for clients, if the session cannot recover.
   public let code: ProtocolErrorCode
-  /// One line for the user whom the call was about: what happened and what to do, with the
-  /// upstream's own words.
+  /// One line for the call's user: what happened and what to do, with the upstream's own text.
   public private(set) var message: String
-  /// The same without the upstream's words, which may be about that user: for all others.
+  /// The line for all others, without the upstream's text, which may be about that user.
   public private(set) var summary: String
   public let severity: Severity
   /// Whether a backend refuses this host, for every user.
   public internal(set) var refusesHost = false
-  /// Whether a backend finds the request itself wrong, which an IdentityId may have caused that
+  /// Whether a backend says that the request itself is wrong. The cause may be an IdentityId that
   /// Cognito no longer knows.
   public internal(set) var findsRequestWrong = false
   /// True if ``Admission`` prevented the call.
@@ -45,18 +44,18 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
   public internal(set) var evidence = Evidence.none
   /// Whether the request may have been carried out although no reply came.
   public internal(set) var isReplyLost = false
-  /// What a sign-in at a user pool does about it.
+  /// The reaction of a sign-in at a user pool.
   public internal(set) var remedy: PoolRemedy?
   /// Whether a secret that a user gave was wrong.
   public internal(set) var judgesSecret = false
-  /// Whether a secret that a user gave was perhaps wrong: a web page came in place of the backend's word.
+  /// Whether a user's secret was perhaps wrong: a web page came in place of the backend's answer.
   public internal(set) var mayJudgeSecret = false
-  /// The meaning of a 401 in a web page if a later try gets it too; nil for other failures.
+  /// The meaning of a 401 in a web page, if a later try gets the page too; nil for other failures.
   @Boxed public internal(set) var ifRepeated: UpstreamFailure? = nil
-  /// The upstream's own name of the error, `[A-Za-z]{1,64}`.
+  /// The upstream's name for the error, `[A-Za-z]{1,64}`.
   public internal(set) var reason: String?
-  /// What was asked of whom, what came back and how long it took, for operators: without a query,
-  /// a body or a secret.
+  /// The request, its server, the reply and its time, for operators. It contains no query, body or
+  /// secret.
   public internal(set) var detail: String?
 
   public init(
@@ -72,8 +71,8 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
   }
 
   /// - Parameters:
-  ///   - fact: a status or the name of an error, which is about no user.
-  ///   - said: the upstream's words.
+  ///   - fact: a status or the name of an error, which concerns no single user.
+  ///   - said: the upstream's text.
   init(
     _ upstream: Upstream, _ row: FailureTable.Row, retryAfter: Duration? = nil,
     fact: String? = nil, said: String? = nil
@@ -103,11 +102,11 @@ public enum SignatureFault: Sendable {
 }
 
 extension UpstreamFailure {
-  /// The same failure with what happened.
+  /// This failure with details for operators.
   ///
   /// - Parameters:
-  ///   - request: what was asked of whom.
-  ///   - answer: what came back; nil if nothing did.
+  ///   - request: the request and its server.
+  ///   - answer: the reply; nil if none came.
   public func with(request: String, answer: String?, took time: Duration) -> UpstreamFailure {
     var failure = self
     let seconds = (max(time, .zero) / .milliseconds(100)).rounded() / 10
@@ -115,8 +114,8 @@ extension UpstreamFailure {
     return failure
   }
 
-  /// The same failure of a request that was made a second time. Where tokens end after a reply was
-  /// lost, that is the likely cause: the lost one had their successors.
+  /// This failure, of a request that was made a second time. If the first reply was lost and now
+  /// the tokens are refused, the lost reply probably had the new tokens.
   public func following(_ first: UpstreamFailure?) -> UpstreamFailure {
     guard failureClass == .signInRequired, first?.isReplyLost ?? false else { return self }
     var failure = self
@@ -134,7 +133,7 @@ extension UpstreamFailure {
     if summary != message { error.messageForOthers = summary }
     error.reason = reason
     error.mayJudgeSecret = mayJudgeSecret
-    // Such codes are temporary, or speak of the user, as a rule; here an operator must act first.
+    // As a rule, such codes are temporary or about the user. Here an operator must act first.
     let isPermanent = [.permanentConfiguration, .poolMisconfigured].contains(failureClass)
     switch error.kind {
     case .denied where isPermanent, .temporary where !failureClass.isTransient:
@@ -156,7 +155,7 @@ extension Upstream {
 }
 
 extension FailureClass {
-  /// The same class with another delay; unchanged if the class has none.
+  /// This class with another delay; unchanged if the class has no delay.
   func with(retryAfter delay: Duration?) -> FailureClass {
     switch self {
     case .transient: .transient(retryAfter: delay)
@@ -166,26 +165,26 @@ extension FailureClass {
   }
 }
 
-/// A session's reaction to a failed upstream call. None is final: even the last ones are retried
-/// after a long back-off, because an operator may have removed the cause.
+/// A session's reaction to a failed upstream call. No reaction is final: after the last ones, the
+/// session tries again after a long back-off, because an operator may have removed the cause.
 public enum FailureClass: Sendable, Hashable {
   /// Back off with jitter and try again, not before the server's `Retry-After`.
   case transient(retryAfter: Duration?)
   /// Like `transient`; in addition, the rate of calls was too high.
   case throttled(retryAfter: Duration?)
-  /// Ask the backend for a new token, once; if that one fails too, back off.
+  /// Ask the backend for a new token, once; if that token fails too, back off.
   case newTokenOnce
   /// Drop the IdentityId, then ask the backend for a new token, once.
   case dropIdentityThenNewToken
   /// Ask the backend again without an IdentityId.
   case retryWithoutIdentity
-  /// Drop the IdentityId and get a new one, once; if that one fails too, the pool is wrong.
+  /// Drop the IdentityId and get a new one, once. If that one fails too, the pool is misconfigured.
   case newIdentity
   /// The user must sign in.
   case signInRequired
   /// A sign-in was refused: wrong user name or password.
   case signInFailed
-  /// The backend knows the user and refuses.
+  /// The backend knows the user, but refuses.
   case refusedByBackend
   /// The backend does not know the user.
   case unknownUser
@@ -217,7 +216,7 @@ public enum FailureClass: Sendable, Hashable {
 public enum Upstream: Sendable, Hashable, CustomStringConvertible {
   case cognitoIdentity
   case sts
-  /// With the name of its section in the configuration.
+  /// A backend, with the name of its section in the configuration.
   case backend(String)
 
   public var description: String {
@@ -277,14 +276,14 @@ extension UpstreamFailure {
   /// An unsuccessful reply to a token callback.
   ///
   /// - Parameters:
-  ///   - row: what the status means; nil for its usual meaning.
+  ///   - row: the meaning of the status; nil for the usual one.
   ///   - said: the backend's explanation.
   static func backend(
     _ reply: HTTPReply, from upstream: Upstream, _ row: FailureTable.Row? = nil, said: String?
   ) -> Self {
     let meaning = row ?? FailureTable.backend(status: reply.status)
     var failure = backend(reply, meaning, from: upstream, said: said)
-    // 401 is about the host's or the user's authentication.
+    // 401 concerns the authentication of the host or the user, not the request.
     failure.findsRequestWrong =
       failure.failureClass == .permanentConfiguration && reply.status != 401
       && !failure.refusesHost
@@ -292,7 +291,8 @@ extension UpstreamFailure {
     return failure
   }
 
-  /// An unsuccessful reply to a sign-in. Its text is left out, because it may repeat the password.
+  /// An unsuccessful reply to a sign-in. The reply's text is omitted, because it may repeat the
+  /// password.
   static func signIn(_ reply: HTTPReply, from upstream: Upstream) -> Self {
     let meaning = FailureTable.signIn(status: reply.status)
     var failure = backend(reply, meaning, from: upstream, said: nil)
@@ -300,7 +300,7 @@ extension UpstreamFailure {
     return failure
   }
 
-  /// - Parameter meaning: what the reply's status means if it is the backend's own.
+  /// - Parameter meaning: the meaning of the status, if the reply comes from the backend itself.
   private static func backend(
     _ reply: HTTPReply, _ meaning: FailureTable.Row, from upstream: Upstream, said: String?
   ) -> Self {
@@ -323,7 +323,7 @@ extension UpstreamFailure {
     return reason(name)
   }
 
-  /// The name as `Reason` has it; nil if it cannot be one.
+  /// The name in the form of `Reason`; nil if that is not possible.
   private static func reason(_ name: String) -> String? {
     (1...64).contains(name.utf8.count) && name.utf8.allSatisfy { $0.isLetterOrDigit && !$0.isDigit }
       ? name : nil
@@ -359,16 +359,16 @@ extension UpstreamFailure {
       + "it must fetch a new one, or this host's clock is wrong",
     severity: .operatorMustAct)
 
-  /// A session is in a state in which its profile has no such call. The checks of stored sessions keep
-  /// this from happening; if it happens, it costs one sign-in and not the daemon.
+  /// A session has a state in which its profile has no such call. The checks of stored sessions
+  /// prevent this. If it still happens, it costs one sign-in, and the daemon goes on.
   public static func unfitSession(of upstream: Upstream) -> UpstreamFailure {
     UpstreamFailure(
       upstream: upstream, failureClass: .signInRequired, code: .signInRequired,
       message: "the session does not fit its profile; sign in again", severity: .operatorMustAct)
   }
 
-  /// The new credentials have expired already. As a success they would be refreshed at once, again
-  /// and again.
+  /// The new credentials have expired already. If they counted as a success, they would be
+  /// refreshed at once, again and again.
   static let credentialsExpired = UpstreamFailure(
     upstream: .cognitoIdentity, failureClass: .transient(retryAfter: nil),
     code: .cognitoUnavailable,
@@ -377,8 +377,8 @@ extension UpstreamFailure {
 }
 
 extension HTTPReply {
-  /// Whether a form's server may answer a wrong password so: by the form again, by a page, or by the way
-  /// to one. A server that is at fault itself does not.
+  /// Whether a server with a login form may answer a wrong password like this: with the form again,
+  /// another page, or a redirect to one. A server with a fault of its own does not.
   fileprivate var mayBeAFormsRefusal: Bool {
     switch status {
     case 300..<400: true

@@ -1,5 +1,5 @@
-/// What a request to a user pool was for. The same error means different things: a refused password
-/// asks the user again, a refused refresh token ends the session.
+/// The purpose of a request to a user pool, because the meaning of an error depends on it. After a
+/// refused password the user is asked again; a refused refresh token ends the session.
 public enum UserPoolPurpose: Sendable, CaseIterable {
   /// A sign-in, from its beginning to the last answer.
   case signIn
@@ -7,29 +7,29 @@ public enum UserPoolPurpose: Sendable, CaseIterable {
   case renewal
   /// The end of a session at the pool.
   case signOut
-  /// An account to be made.
+  /// A new account.
   case newAccount
-  /// Without a sign-in: the pool is asked to send a code.
+  /// A request without a sign-in that makes the pool send a code.
   case codeRequest
-  /// Without a sign-in: a code that the user has typed.
+  /// A request without a sign-in with a code that the user has typed.
   case accountCode
   /// The account of the user who is signed in.
   case ownAccount
 }
 
-/// What a sign-in does about a failure, beside the session's reaction.
+/// The reaction of a sign-in to a failure, in addition to the session's reaction.
 public enum PoolRemedy: Sendable, Equatable {
   /// The challenge stays: another answer goes out with the same Session.
   case answerAgain
   /// The pool does not know the device any more: drop it, and ask once more without it.
   case withoutDevice
-  /// The access token is not accepted any more: renew the tokens, and ask once more.
+  /// The pool does not accept the access token any more: renew the tokens, and ask once more.
   case newTokens
-  /// It was done before.
+  /// The action was done before.
   case alreadyDone
-  /// To its user it is a success: what failed would tell who has an account.
+  /// Report a success to the user: the failure would show who has an account.
   case sayDone
-  /// The provider may have refused by mistake: ask once more, and then believe it.
+  /// The provider may have refused by mistake: ask once more, and then believe the answer.
   case onceMore
 }
 
@@ -48,7 +48,7 @@ extension UpstreamFailure {
     return .aws(reply, error, from: upstream, table: table)
   }
 
-  /// VerifySoftwareToken succeeded, and says that the code is wrong.
+  /// VerifySoftwareToken succeeded, but its reply says that the code is wrong.
   static func wrongSoftwareTokenCode(
     from upstream: Upstream, _ purpose: UserPoolPurpose
   ) -> Self {

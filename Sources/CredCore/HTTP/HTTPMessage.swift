@@ -21,19 +21,19 @@ public struct HTTPRequest: Sendable, Equatable {
   }
 }
 
-/// One header of a request. The value is a ``Secret`` because `Authorization` holds one; a request
-/// is then printed without any value.
+/// One header of a request. The value is a ``Secret``, because `Authorization` contains one. So a
+/// request is printed without header values.
 public struct HTTPHeader: Sendable, Equatable {
   public let name: String
   public let value: Secret
 
-  /// For names and values of credd's own.
+  /// For credd's own names and values.
   init(_ name: String, _ value: String) {
     self.name = name
     self.value = Secret(value)
   }
 
-  /// For names and values that were checked before.
+  /// For names and values that are already checked.
   init(_ name: String, _ value: Secret) {
     self.name = name
     self.value = value
@@ -41,8 +41,8 @@ public struct HTTPHeader: Sendable, Equatable {
 
   /// For names and values from a configuration, a file or a client.
   ///
-  /// - Throws: if the name is no token of RFC 9110 or the value holds a control character. A line
-  ///   break in a token would add a second header.
+  /// - Throws: if the name is no token of RFC 9110, or if the value contains a control character. A
+  ///   line break in a value would add a second header.
   public init(checkingName name: String, value: Secret) throws(InvalidInput) {
     guard name.isHeaderName else {
       throw InvalidInput(field: "header name", reason: "is not a header name")
@@ -55,7 +55,7 @@ public struct HTTPHeader: Sendable, Equatable {
   }
 }
 
-/// A complete reply. The HTTP layer drops a reply over its limit and follows no redirect.
+/// A complete reply. The HTTP layer drops a reply that is too large, and follows no redirect.
 public struct HTTPReply: Sendable, Equatable {
   public struct Header: Sendable, Equatable {
     public let name: String
@@ -69,9 +69,9 @@ public struct HTTPReply: Sendable, Equatable {
 
   public var status: Int
   public var headers: [Header]
-  /// May hold credentials.
+  /// The body, which may contain credentials.
   public var body: Secret
-  /// Hidden in every text of this reply that is shown.
+  /// Secrets that are hidden in every shown text of this reply.
   public var sent = SentSecrets()
   /// Nil unless ``HTTPSettings/describesConnection``.
   public var connection: HTTPConnection?
@@ -82,7 +82,7 @@ public struct HTTPReply: Sendable, Equatable {
     self.body = body
   }
 
-  /// The first header of that name in any case (RFC 9110 §5.1).
+  /// The first header of that name, in upper or lower case (RFC 9110 §5.1).
   public func header(_ name: String) -> String? {
     let wanted = name.lowercased()
     return headers.first { $0.name.lowercased() == wanted }?.value
@@ -92,14 +92,15 @@ public struct HTTPReply: Sendable, Equatable {
   public var isSuccess: Bool { (200..<300).contains(status) }
 
   /// Whether the body is a web page, from a captive portal or a proxy. The content type does not
-  /// tell: emulators of Cognito send JSON as `text/html`.
+  /// show that: emulators of Cognito send JSON as `text/html`.
   var looksLikeHTML: Bool {
     let start = body.bytes.withoutByteOrderMark.drop(while: \.isWhiteSpace).prefix(14)
     let text = String(decoding: start, as: UTF8.self).lowercased()
     return text.hasPrefix("<!doctype html") || text.hasPrefix("<html") || text.hasPrefix("<head")
   }
 
-  /// The same where no reply is XML: then markup that calls itself HTML is a web page, too.
+  /// Whether the body is a web page, if no reply should be XML: then markup that calls itself HTML
+  /// counts too.
   var isWebPage: Bool {
     if looksLikeHTML { return true }
     let type = header("Content-Type")?.lowercased() ?? ""
@@ -116,18 +117,18 @@ extension HTTPReply {
       .map { min($0, Limits.Upstream.longestRetryAfter) }
   }
 
-  /// The server's time when it replied. Lifetimes count from it, so a wrong local clock does no
-  /// harm.
+  /// The server's time when it replied. Lifetimes count from this time, so a wrong local clock does
+  /// no harm.
   public var date: WallTime? { header("Date").flatMap { WallTime(httpDate: $0) } }
 }
 
-/// Over what connection a reply came, for people.
+/// The connection over which a reply came, for people.
 public struct HTTPConnection: Sendable, Equatable {
   /// Address and port of the server.
   public var address: String?
   /// The version of TLS with the cipher; nil without TLS.
   public var tls: String?
-  /// What libcurl says of the server's certificate.
+  /// libcurl's result for the server's certificate.
   public var certificate: String?
 
   public init(address: String? = nil, tls: String? = nil, certificate: String? = nil) {
@@ -151,19 +152,20 @@ extension HTTPRequest {
 public struct HTTPSettings: Sendable, Equatable {
   /// From the start to the last byte of the reply.
   public var timeout: Duration
-  /// Bytes of the largest reply body; more is a failure.
+  /// The most bytes of a reply's body; a larger body is a failure.
   public var replyLimit: Int
-  /// Certificate authorities in PEM, in place of the system's.
+  /// Certificate authorities in PEM, which replace those of the system.
   public var caFile: String?
   /// Client certificate and key, PEM files.
   public var clientCertificate: String?
   public var clientKey: String?
   /// The Unix socket to connect to; the URL's host is then only a name.
   public var unixSocket: String?
-  /// The request counts once. It gets a connection of its own: on one that was kept, libcurl sends
-  /// it again where the connection ends before an answer, and cannot know whether it was read.
+  /// The request must be sent only once. So it gets a new connection. On a kept connection that
+  /// ends before the answer, libcurl sends the request again, without knowing whether the server
+  /// has read it.
   public var isSentOnce = false
-  /// Whether the reply says over what connection it came.
+  /// Whether the reply describes the connection over which it came.
   public var describesConnection = false
 
   public init(timeout: Duration, replyLimit: Int) {
@@ -171,6 +173,6 @@ public struct HTTPSettings: Sendable, Equatable {
     self.replyLimit = replyLimit
   }
 
-  /// The files that TLS takes. Each may be replaced at any time.
+  /// The files that TLS reads. Each may be replaced at any time.
   public var tlsFiles: [String] { [caFile, clientCertificate, clientKey].compactMap(\.self) }
 }

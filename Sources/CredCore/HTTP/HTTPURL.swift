@@ -4,13 +4,13 @@ public struct HTTPURL: Sendable, Equatable {
   public let text: String
   /// Whether the scheme is https.
   public let isEncrypted: Bool
-  /// Host and, if the URL names one, port, as written.
+  /// Host as written, with the port if the URL has one.
   let authority: String
   /// The host in lower case; an IPv6 address without its brackets.
   public let host: String
   /// Starts with `/`.
   let path: String
-  /// Without its `?`; nil if the URL has none.
+  /// The query without its `?`; nil if the URL has none.
   let query: String?
 
   /// Scheme, host and port as written.
@@ -90,7 +90,7 @@ public struct HTTPURL: Sendable, Equatable {
     }
   }
 
-  /// The host in lower case. Checks the port too, which nothing but the HTTP library needs.
+  /// The host in lower case. Checks the port too, which only the HTTP library needs.
   private static func host(of authority: Substring) throws(InvalidValue) -> String {
     let host: Substring
     let isValid: Bool
@@ -101,7 +101,7 @@ public struct HTTPURL: Sendable, Equatable {
         && host.utf8.allSatisfy { $0.isHexDigit || ":.".utf8.contains($0) }
     } else {
       host = authority.prefix { $0 != ":" }
-      // A host such as `.` is none, and looks like a dot segment of the path.
+      // A host such as `.` is not valid, and looks like a dot segment of a path.
       isValid =
         host.containsOnlyLettersDigits(or: "-._") && host.utf8.contains(where: \.isLetterOrDigit)
         && host.utf8.count <= 253

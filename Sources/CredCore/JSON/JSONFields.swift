@@ -47,7 +47,7 @@ func checked<Value>(
 }
 
 extension JSONValue {
-  /// The value of a member that must be a string and not empty.
+  /// The value of a member that must be a non-empty string.
   func requiredSecret(_ name: String) throws(InvalidInput) -> Secret {
     guard let value = self[name] else { throw InvalidInput(field: name, reason: "is missing") }
     guard let secret = value.secret, !secret.isEmpty else {

@@ -85,7 +85,8 @@ public struct JSONMember: Sendable, Equatable {
   }
 }
 
-/// Why a text is not JSON, and where. Never quotes a value, which may be a secret.
+/// The reason why a text is not JSON, and the place. It never quotes a value, which may be a
+/// secret.
 public struct JSONError: Error, Equatable, Sendable {
   /// Bytes from the start of the text, counted from 0.
   public var offset: Int
@@ -106,11 +107,11 @@ public struct JSONError: Error, Equatable, Sendable {
 
 /// Limits of ``JSONValue/parse(_:limits:)``. The caller limits the size of the text.
 public struct JSONLimits: Sendable, Equatable {
-  /// Arrays and objects within each other. The parser recurses as deep.
+  /// The most arrays and objects within each other. The parser recurses as deep.
   public var depth: Int
 
-  /// Values in all, each element and member counted. Half a megabyte of tiny values takes some 20
-  /// ms to build, and all other clients wait for as long.
+  /// The most values, counting each element and member. Half a megabyte of tiny values takes some
+  /// 20 ms to build, and all other clients wait that long.
   public var values: Int
 
   /// Whether `[1,]` and `{"a":1,}` are read: AWS's sample server writes them.

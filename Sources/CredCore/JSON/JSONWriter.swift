@@ -24,7 +24,7 @@ public struct JSONWriter: Sendable, Redacted {
 
   public mutating func string(_ text: String) {
     beginValue()
-    // A `String` is valid UTF-8: only quotes, backslashes and controls are escaped.
+    // A `String` is valid UTF-8, so only quotes, backslashes and controls are escaped.
     bytes.append(UInt8(ascii: "\""))
     // Most texts need no escape.
     if text.utf8.contains(where: Self.isEscaped) {
@@ -35,7 +35,7 @@ public struct JSONWriter: Sendable, Redacted {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// Bytes that are not UTF-8 become U+FFFD: the text is always JSON.
+  /// Bytes that are not UTF-8 become U+FFFD, so that the text is always JSON.
   public mutating func string(_ secret: Secret) {
     beginValue()
     let content = secret.bytes
@@ -62,7 +62,7 @@ public struct JSONWriter: Sendable, Redacted {
   public mutating func integer(_ value: Int64) { raw(Array(String(value).utf8)) }
   public mutating func bool(_ value: Bool) { raw(Array((value ? "true" : "false").utf8)) }
 
-  /// Appends a value that is JSON already.
+  /// Appends a value that is already JSON.
   public mutating func raw(_ json: [UInt8]) {
     beginValue()
     bytes.append(contentsOf: json)
@@ -110,7 +110,7 @@ extension JSONWriter {
   }
 }
 
-/// The members of replies. A member whose value is nil is left out.
+/// The members of replies. A member whose value is nil is omitted.
 extension JSONWriter {
   mutating func field(_ name: String, _ value: String?) {
     guard let value else { return }

@@ -1,7 +1,8 @@
-/// A metric of credd: its name, kind, labels and explanation, as Prometheus and its users know them.
+/// A metric of credd, with its name, kind, labels and explanation for Prometheus.
 ///
-/// Labels are names of the configuration or of closed lists, never a user, a unit or an identity: their
-/// number must not grow with the users of a host. The table of docs/metrics.md is made from the rows.
+/// Labels are names from the configuration or from closed lists, never a user, a unit or an
+/// identity: their number must not grow with the users of a host. The table of docs/metrics.md is
+/// made from the rows.
 public enum Metric: Sendable, CaseIterable {
   case buildInfo, sessions, sessionsDegraded, credentialsExpiration, refreshes
   case upstreamRequests, upstreamRequestDuration, upstreamUp, requests, signIns
@@ -77,22 +78,22 @@ public enum Metric: Sendable, CaseIterable {
 
   public var name: String { "credd_\(row.name)" }
   public var kind: Kind { row.kind }
-  /// In the order in which samples give their values.
+  /// The labels, in the order in which samples give their values.
   public var labels: [String] { row.labels }
-  /// One line.
+  /// The explanation, in one line.
   public var help: String { row.help }
 
-  /// Whether samples name profiles. `credctl metrics --no-profiles` leaves these out, for files that
-  /// all users may read.
+  /// Whether samples name profiles. `credctl metrics --no-profiles` omits such metrics, for files
+  /// that all users may read.
   public var namesProfiles: Bool { labels.contains("profile") }
 }
 
-/// Durations by the buckets in which they fall.
+/// How many durations fall into each bucket.
 public struct DurationHistogram: Sendable, Equatable {
-  /// Upper bounds in seconds: from a server beside this one to the longest timeout.
+  /// The upper bounds in seconds: from a server nearby to the longest timeout.
   public static let bounds = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
-  /// Of each bucket alone; the last is for longer ones.
+  /// The count of each bucket by itself; the last one is for longer durations.
   fileprivate private(set) var counts = [Int](repeating: 0, count: bounds.count + 1)
   fileprivate private(set) var sum = 0.0
 
@@ -108,7 +109,7 @@ public struct DurationHistogram: Sendable, Equatable {
 }
 
 /// Metrics in Prometheus' classic text format (version 0.0.4), the only one that node_exporter's
-/// textfile collector takes.
+/// textfile collector reads.
 public struct MetricsText: Sendable {
   public private(set) var bytes: [UInt8] = []
   private let includesProfiles: Bool
@@ -119,18 +120,18 @@ public struct MetricsText: Sendable {
 
   /// Appends a metric with its samples.
   ///
-  /// - Parameter samples: each with a value for each of the metric's labels. Samples with the same
-  ///   labels are not allowed by the format.
+  /// - Parameter samples: each has a value for each label of the metric. The format does not allow
+  ///   two samples with the same labels.
   public mutating func append(_ metric: Metric, _ samples: [([String], Double)]) {
     guard begin(metric) else { return }
     let (name, labels) = (metric.name, metric.labels)
     for (values, value) in samples { append(name, zip(labels, values), value) }
   }
 
-  /// The same for a metric without labels.
+  /// Appends a metric without labels.
   public mutating func append(_ metric: Metric, _ value: Double) { append(metric, [([], value)]) }
 
-  /// The same for a histogram.
+  /// Appends a histogram.
   public mutating func append(
     _ metric: Metric, _ samples: [([String], DurationHistogram)]
   ) {
@@ -165,7 +166,7 @@ public struct MetricsText: Sendable {
     bytes += " \(Self.text(value))\n".utf8
   }
 
-  /// Whole numbers without a point: a time would otherwise have an exponent.
+  /// Whole numbers without a point, because a time would otherwise get an exponent.
   private static func text(_ value: Double) -> String {
     guard let whole = Int64(exactly: value), abs(whole) < 1 << 53 else { return "\(value)" }
     return String(whole)

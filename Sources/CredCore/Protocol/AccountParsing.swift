@@ -18,7 +18,7 @@ extension AccountRequest {
 }
 
 extension AccountAction {
-  /// The keys of its own.
+  /// The action's own keys.
   var keys: [String] {
     switch self {
     case .signUp: ["username", "password", "attributes"]
@@ -177,7 +177,7 @@ extension RequestObject {
 
   /// Texts by the names of attributes.
   ///
-  /// - Parameter longest: bytes of a text.
+  /// - Parameter longest: the most bytes of a text.
   static func attributes(
     _ value: JSONValue, upTo longest: Int
   ) throws(ProtocolError) -> [NamedSecret] {

@@ -1,4 +1,4 @@
-/// `account`: what a user does with the account at the backend, not with the session here.
+/// `account`: actions of a user on the account at the backend, not on the session here.
 public struct AccountRequest: Sendable, Equatable {
   public var profile: String
   public var input: AccountInput
@@ -9,15 +9,15 @@ public struct AccountRequest: Sendable, Equatable {
   }
 }
 
-/// What is done with an account, with the values that it takes.
+/// An action on an account, with its values.
 public enum AccountInput: Sendable, Equatable {
-  // Before a sign-in.
+  // Actions before a sign-in.
   case signUp(SignUp)
   case confirm(username: String, code: Secret)
   case resend(username: String)
   case forgotPassword(username: String)
   case resetPassword(username: String, code: Secret, password: Secret)
-  /// Of the user who is signed in.
+  /// An action of the signed-in user.
   case own(OwnAccountInput)
 
   public var action: AccountAction {
@@ -31,7 +31,7 @@ public enum AccountInput: Sendable, Equatable {
     }
   }
 
-  /// The user who is named; nil where it is the one who is signed in.
+  /// The user whom the action names; nil if it is about the signed-in user.
   public var username: String? {
     switch self {
     case .signUp(let signUp): signUp.username
@@ -42,7 +42,7 @@ public enum AccountInput: Sendable, Equatable {
     }
   }
 
-  /// What must not come back in a message.
+  /// Secrets that messages must not repeat.
   public var secrets: [Secret] {
     switch self {
     case .signUp(let signUp): signUp.secrets
@@ -54,20 +54,20 @@ public enum AccountInput: Sendable, Equatable {
   }
 }
 
-/// What a user who is signed in does with the own account.
+/// An action of the signed-in user on their own account.
 public enum OwnAccountInput: Sendable, Equatable {
   case get
   case changePassword(from: Secret, to: Secret)
   case setAttributes([NamedSecret])
-  /// Without a code, one is sent.
+  /// Without a code, the pool sends one.
   case verifyAttribute(String, code: Secret?)
   case deleteAttributes([String])
   case mfa(MFAChoice)
   /// Without a code, the app gets a new secret.
   case totp(code: Secret?, name: String?)
-  /// - Parameter after: where the page begins.
+  /// - Parameter after: the place where the page begins.
   case devices(after: String?)
-  /// Of this host where no device is named.
+  /// Without a device, the one of this host.
   case rememberDevice(String?, Bool)
   case forgetDevice(String?)
   case delete
@@ -101,9 +101,9 @@ public enum OwnAccountInput: Sendable, Equatable {
 
 /// The second factors that a user chooses.
 public struct MFAChoice: Sendable, Equatable {
-  /// All that are on from now on; nil: as they are.
+  /// All factors that are on from now on; if nil, they stay unchanged.
   public let enabled: [MFAFactor]?
-  /// The one that is asked for first; `.some(nil)`: none.
+  /// The factor that the pool asks for first; `.some(nil)`: none.
   public let preferred: MFAFactor??
 
   public init(enabled: [MFAFactor]?, preferred: MFAFactor??) {
@@ -111,7 +111,7 @@ public struct MFAChoice: Sendable, Equatable {
     self.preferred = preferred
   }
 
-  /// What has to change; nil if nothing has.
+  /// The changes to make; nil if there are none.
   ///
   /// - Parameter present: the factors that are on now, by the pool's own names.
   public func change(from present: PoolUser) throws(InvalidInput) -> MFAPreference? {
@@ -120,7 +120,7 @@ public struct MFAChoice: Sendable, Equatable {
     var after = enabled.map { Set($0) } ?? before
     if case .some(.some(let factor)) = preferred { after.insert(factor) }
     let first = preferred ?? former.flatMap { after.contains($0) ? $0 : nil }
-    // A factor that is named without the word "preferred" is preferred no more.
+    // If a factor is sent without the word "preferred", it is not preferred any more.
     var settings: [MFAFactor: Bool] = [:]
     for factor in MFAFactor.allCases {
       let isOn = after.contains(factor)
@@ -154,7 +154,7 @@ public enum AccountAction: String, Sendable, CaseIterable {
   case forgetDevice = "forget-device"
   case delete
 
-  /// Whether it is about the account of the user who is signed in.
+  /// Whether the action is about the account of the signed-in user.
   public var isOwn: Bool {
     switch self {
     case .signUp, .confirm, .resend, .forgotPassword, .resetPassword: false
@@ -164,8 +164,8 @@ public enum AccountAction: String, Sendable, CaseIterable {
     }
   }
 
-  /// Whether it wants a sign-in of a moment ago: a program of the user's must not take over the
-  /// account with a session that it finds.
+  /// Whether the action requires a recent sign-in, so that a program of the user cannot take over
+  /// the account with an old session.
   public var needsRecentSignIn: Bool {
     switch self {
     case .mfa, .totp, .delete, .setAttributes, .deleteAttributes: true
@@ -176,7 +176,7 @@ public enum AccountAction: String, Sendable, CaseIterable {
   }
 }
 
-/// An account to be made.
+/// A new account.
 public struct SignUp: Sendable, Equatable {
   public let username: String
   public let password: Secret
@@ -188,7 +188,7 @@ public struct SignUp: Sendable, Equatable {
     self.attributes = attributes
   }
 
-  /// What must not come back in a message.
+  /// Secrets that messages must not repeat.
   public var secrets: [Secret] { [password] + attributes.map(\.value) }
 }
 
@@ -203,11 +203,11 @@ public struct NamedSecret: Sendable, Equatable {
   }
 }
 
-/// What a backend answers to a sign-up.
+/// A backend's answer to a sign-up.
 public struct SignUpResult: Sendable, Equatable {
   /// Whether the user may sign in now.
   public var isConfirmed = true
-  /// Where a code for the confirmation went, in the backend's words.
+  /// The destination of the confirmation code, as the backend gives it.
   public var delivery: Delivery?
 
   public struct Delivery: Sendable, Equatable {
@@ -218,11 +218,11 @@ public struct SignUpResult: Sendable, Equatable {
   public init() {}
 }
 
-/// What came of an action of `account`.
+/// The result of an action of `account`.
 public enum AccountResult: Sendable, Equatable {
   case done
   case signedUp(SignUpResult)
-  /// Nil where the pool does not say.
+  /// A code was sent; nil if the pool does not say where.
   case codeSent(SignUpResult.Delivery?)
   case user(PoolUser)
   case softwareToken(secret: Secret, uri: Secret)

@@ -1,4 +1,4 @@
-/// A step of a `check`: what was tried, how long it took, and what came back.
+/// A step of a `check`: its name, its time and its result.
 public struct CheckStep: Sendable, Equatable {
   public let name: String
   public let isOK: Bool
@@ -36,7 +36,7 @@ extension RenderedReply {
     }
   }
 
-  /// In milliseconds, written as seconds.
+  /// Seconds, rounded to milliseconds.
   private static func seconds(_ duration: Duration) -> String {
     let milliseconds = max(0, duration.wholeNanoseconds / 1_000_000)
     let fraction = String(1000 + milliseconds % 1000).dropFirst()

@@ -6,9 +6,10 @@ public enum SessionEvent: Sendable, Equatable {
   case identityChanged(previous: IdentityID?, current: IdentityID)
   /// The session has new credentials.
   case refreshed(identityID: IdentityID, expiration: WallTime, nextRefresh: WallTime?)
-  /// A refresh failed. The held credentials are valid until `expiration`; nil if there are none.
+  /// A refresh failed. The held credentials are valid until `expiration`, which is nil if there are
+  /// none.
   case degraded(ProtocolError, expiration: WallTime?)
-  /// A sign-in asks its user something. Who watches gets neither its handle nor its parameters.
+  /// A sign-in asks its user a question. Watchers get neither its handle nor its parameters.
   case challenge(SignInChallenge, remaining: Duration)
 
   /// The value of `Event`.

@@ -23,29 +23,29 @@ public struct LineFramer: Sendable, Redacted {
     case joined([UInt8])
     /// The chunk has no further line.
     case needsMore
-    /// A line is over the limit. Every later step returns this too, because the start of the next
+    /// A line is over the limit. Every later step also returns this, because the start of the next
     /// line is unknown.
     case tooLarge
   }
 
   private let limit: Int
-  /// The beginning of a line, in pieces. One growing array is copied again and again, which takes
-  /// 1 ms for a line at the limit; pieces take 12 µs.
+  /// The beginning of a line, in pieces. A single growing array would be copied again and again,
+  /// which takes 1 ms for the longest line; pieces take 12 µs.
   private var pieces: [[UInt8]] = []
   /// Bytes of the unfinished line.
   public private(set) var partialBytes = 0
   private var isOverLimit = false
 
-  /// - Parameter limit: bytes of a line without its newline.
+  /// - Parameter limit: the most bytes of a line without its newline.
   public init(limit: Int = Limits.Line.bytes) {
     self.limit = limit
   }
 
-  /// Whether a line is unfinished: ``Limits/Line/time`` limits that.
+  /// Whether a line is unfinished. ``Limits/Line/time`` limits the time of that.
   public var holdsPartialLine: Bool { partialBytes > 0 }
 
-  /// The next line of the chunk at or after `position`, which moves behind it. Lines that hold only
-  /// spaces, tabs and carriage returns are skipped.
+  /// The next line of the chunk at or after `position`; `position` moves after the line. Lines with
+  /// only spaces, tabs and carriage returns are skipped.
   ///
   /// - Parameter newline: returns the position of the next newline, or the chunk's end.
   public mutating func next(
@@ -94,7 +94,7 @@ public struct LineFramer: Sendable, Redacted {
     for index in range { pieces[pieces.count - 1].append(chunk[index]) }
   }
 
-  /// Bytes are added to the last piece up to this size; beyond it they are a new piece.
+  /// Bytes are added to the last piece up to this size. Further bytes start a new piece.
   private static let mergedBytes = 4 << 10
 
   /// The unfinished line, now finished; nil if it is blank.

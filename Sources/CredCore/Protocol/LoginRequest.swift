@@ -4,9 +4,10 @@ public struct LoginRequest: Sendable, Equatable {
   public var signIn: SignInInput
   /// One of the roles in a SAML assertion (Cognito API reference, CustomRoleArn).
   public var customRoleARN: String?
-  /// For the triggers of a user pool, with each request of the sign-in; nil if the line has none.
+  /// Data for the triggers of a user pool, sent with each request of the sign-in; nil if the line
+  /// has none.
   public var metadata: ClientMetadata?
-  /// The same, with the first request alone.
+  /// Data for the triggers, sent only with the first request.
   public var validationData: ClientMetadata?
 
   public init(
@@ -21,38 +22,39 @@ public struct LoginRequest: Sendable, Equatable {
   }
 }
 
-/// What a user signs in with.
+/// The means and the data with which a user signs in.
 public enum SignInInput: Sendable, Equatable {
   /// No credentials: the backend trusts this host. Signs a user in again after a `logout`.
   case host
-  /// For a user pool that asks for something else than a password, or asks for it itself.
+  /// For a user pool that asks for something other than a password, or that asks for the password
+  /// itself.
   case username(String)
-  /// Goes to the backend's `login_url`, or is proved to a user pool.
+  /// The password goes to the backend's `login_url`, or is proved to a user pool.
   case password(username: String, password: Secret)
   /// A developer token of the client, with its IdentityId.
   case developerToken(identityID: IdentityID, token: DeveloperToken)
   /// Tokens of social, OpenID Connect or SAML providers; never a developer token.
   ///
   /// - Parameters:
-  ///   - identityID: the identity that the client chose. Only Cognito can tell whether it is the
-  ///     user's; until then it goes nowhere else.
-  ///   - isAlone: they replace what is there, and no backend links them.
+  ///   - identityID: the identity that the client chose. Only Cognito knows whether it is the
+  ///     user's; until it has answered, no other server gets it.
+  ///   - isAlone: the logins replace the held ones, and no backend links them.
   case logins(LoginsMap, identityID: IdentityID? = nil, isAlone: Bool = false)
   /// A browser goes to the provider, or to the user pool's Hosted UI.
   case browser(BrowserLogin)
-  /// A code is typed elsewhere.
+  /// The user types a code on another device.
   case device
-  /// A user pool has accepted the user. No request has it: it is what a conversation with the pool
-  /// ends with.
+  /// A user pool has accepted the user. This is never in a request: it is the result of a
+  /// conversation with the pool.
   case providerTokens(AcceptedSignIn)
 }
 
-/// `browser` of a `login`: what a client may choose. The profile says among what.
+/// `browser` of a `login`: the client's choices among those of the profile.
 public struct BrowserLogin: Sendable, Equatable {
   public var redirectURI: String?
   public var identityProvider: String?
   public var prompt: AuthorizationRequest.Prompt?
-  /// Only fewer than the profile's.
+  /// A subset of the profile's scopes.
   public var scopes: [String]?
 
   public init(
@@ -81,7 +83,7 @@ extension LoginRequest {
     let (metadata, validationData) = (
       try object.metadata("client_metadata"), try object.metadata("validation_data")
     )
-    // A user pool gets both in one member.
+    // A user pool gets both maps in one member.
     let entries = [metadata, validationData].compactMap(\.self).flatMap(\.entries)
     guard (try? ClientMetadata(entries)) != nil else {
       throw .invalid(
@@ -136,7 +138,7 @@ extension SignInInput {
     }
   }
 
-  /// The user of a browser or a device code is who signs in there.
+  /// With a browser or a device code, the user who signs in there is the user of the session.
   private static func checkAlone(
     _ key: String, in object: RequestObject
   ) throws(ProtocolError) {
@@ -188,7 +190,7 @@ extension SignInInput {
     _ member: JSONMember, in logins: inout LoginsMap
   ) throws(ProtocolError) {
     let provider = "provider \(member.key.quoted) at byte \(member.keyOffset)"
-    // Cognito's providers are host names, ARNs and paths under them, all in ASCII.
+    // The names of Cognito's providers are host names, ARNs, and paths below them, all in ASCII.
     guard member.key.utf8.allSatisfy({ $0 < 0x80 }) else {
       throw .invalid("\(provider) must be ASCII")
     }
@@ -204,7 +206,7 @@ extension SignInInput {
 }
 
 extension RequestObject {
-  /// `username`: a name at the backend.
+  /// `username`: the user's name at the backend.
   func username() throws(ProtocolError) -> String {
     let username = try text("username") ?? ""
     guard UserPoolInput.isName(username, upTo: Limits.Session.usernameLength) else {

@@ -67,7 +67,7 @@ enum OperationName: String, CaseIterable {
   case endpoint, metrics, check, ping
 
   struct Row: Sendable {
-    /// Besides ``OperationName/keysOfEvery``.
+    /// The operation's keys, in addition to ``OperationName/keysOfEvery``.
     let keys: [String]
     let holdsSecret: Bool
     let read: @Sendable (RequestObject) throws(ProtocolError) -> Operation
@@ -166,12 +166,12 @@ enum OperationName: String, CaseIterable {
 }
 
 extension AccountAction {
-  /// Those of all actions. Which of them an action takes is checked with the action.
+  /// The keys of all actions. The action's own check decides which of them it takes.
   fileprivate static let keys = Set(allCases.flatMap(\.keys)).sorted()
 }
 
 extension RequestObject {
-  /// Of `check`; nil for all profiles.
+  /// The profile of a `check`; nil for all profiles.
   fileprivate func profileToCheck() throws(ProtocolError) -> String? {
     let name = try profile()
     let isForAll = try flag("all")

@@ -1,23 +1,25 @@
-/// Lines that are remembered: far more than the distinct lines that the programs of one host send.
+/// The most lines that are remembered: far more than the different lines that programs of one host
+/// send.
 private let cachedLines = 1024
-/// Bytes of a line that is remembered: longer ones are rare and cost more to hold than to parse.
+/// The most bytes of a remembered line: longer lines are rare, and keeping them costs more than
+/// parsing.
 private let cachedLineBytes = 256
 
-/// The requests of lines that were parsed before, because programs repeat the same line: a hit
-/// takes 0.13 µs, a parse 1 µs (30 bytes, release build).
+/// The requests of lines that were parsed before, because programs repeat their lines. A hit takes
+/// 0.13 µs, parsing takes 1 µs (30 bytes, release build).
 ///
 /// The cache is direct-mapped: a keyed hash gives each line one place, and a hit allocates nothing.
-/// A line that was used keeps its place once when another line wants it. So a user that sends many
-/// different lines does not remove the lines that others repeat; if one is removed all the same, it
-/// is parsed again.
+/// If another line needs the place, a line that was used keeps it once. So a user that sends many
+/// different lines does not remove the lines that others repeat. A line that was removed is parsed
+/// again.
 public struct ParsedRequestCache: Sendable {
-  // One array for each field: a look-up reads, and counts references of, only the fields it needs.
+  // One array for each field, so that a look-up reads and retains only the fields that it needs.
   private var lines: [[UInt8]]
   private var requests: [Request?]
   private var wasUsed: [Bool]
   private let seed: UInt64
 
-  /// - Parameter seed: random and secret: no client can choose lines that share a place.
+  /// - Parameter seed: random and secret, so that no client can choose lines that share a place.
   public init(seed: UInt64) {
     self.seed = seed
     lines = Array(repeating: [], count: cachedLines)
@@ -34,8 +36,8 @@ public struct ParsedRequestCache: Sendable {
     return requests[place]
   }
 
-  /// Remembers a line, unless it is long, held a secret, or has an id: a client does not repeat an
-  /// id.
+  /// Remembers a line, unless it is long, has a secret, or has an id, because clients do not repeat
+  /// ids.
   public mutating func remember(_ request: Request, for line: borrowing Span<UInt8>) {
     guard line.count <= cachedLineBytes, request.operation.isFreeOfSecrets,
       request.id == nil

@@ -1,6 +1,6 @@
 /// One reply line, rendered once and sent to each client that asks for it.
 ///
-/// It may hold credentials and is as secret as they are, so it has no description.
+/// It may contain credentials and is as secret as they are, so it has no description.
 public struct RenderedReply: Sendable, Equatable, Redacted {
   /// A JSON object and a newline.
   public let bytes: [UInt8]
@@ -93,7 +93,8 @@ extension RenderedReply {
 
   /// The reply to `endpoint`.
   ///
-  /// - Parameter networkNamespace: the cookie of the listener's; nil if the kernel gives none.
+  /// - Parameter networkNamespace: the cookie of the listener's namespace; nil if the kernel gives
+  ///   none.
   public static func endpoint(
     url: String, token: Secret, networkNamespace: UInt64?
   ) -> RenderedReply {
@@ -138,13 +139,14 @@ public struct ProtocolError: Error, Equatable, Sendable {
   /// The time after which a new request may succeed; sent in whole seconds, rounded up.
   public var retryAfter: Duration?
   public var kind: ProtocolErrorKind
-  /// The upstream's own name of the error, `[A-Za-z]{1,64}`.
+  /// The upstream's name for the error, `[A-Za-z]{1,64}`.
   public var reason: String?
   /// The challenge that may be answered again.
   public var handle: ChallengeHandle?
-  /// Whether a password was perhaps refused, which counts as a wrong one. Clients are not told.
+  /// Whether a password was perhaps refused. Then it counts as wrong, but clients are not told.
   public var mayJudgeSecret = false
-  /// The message for a client that is not the user whom it is about; nil: the same.
+  /// The message for a client that is not the user whom the error concerns; nil if every client
+  /// gets ``message``.
   public var messageForOthers: String?
 
   public init(_ code: ProtocolErrorCode, _ message: String, retryAfter: Duration? = nil) {
@@ -154,7 +156,7 @@ public struct ProtocolError: Error, Equatable, Sendable {
     kind = code.kind
   }
 
-  /// Without what an upstream said about another user.
+  /// This error, without an upstream's text about another user.
   public var forOthers: ProtocolError {
     var error = self
     if let messageForOthers { error.message = messageForOthers }
@@ -191,7 +193,7 @@ public enum ProtocolErrorCode: String, Sendable, Hashable, CaseIterable {
   case passwordResetRequired = "PasswordResetRequired"
   /// The handle of a challenge is not the caller's, has ended or is too old.
   case unknownChallenge = "UnknownChallenge"
-  /// No HTTP client is served.
+  /// The endpoint is off: credd serves no HTTP clients.
   case endpointOff = "EndpointOff"
   case timeout = "Timeout"
   case tooManyRequests = "TooManyRequests"
@@ -199,7 +201,7 @@ public enum ProtocolErrorCode: String, Sendable, Hashable, CaseIterable {
   case `internal` = "Internal"
 }
 
-/// The kinds of errors, by which a client judges a code that it does not know.
+/// The kinds of errors, for clients that do not know the code.
 public enum ProtocolErrorKind: String, Sendable, Hashable, CaseIterable {
   /// The request is wrong.
   case request

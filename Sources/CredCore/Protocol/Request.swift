@@ -1,7 +1,7 @@
 /// A parsed line of a client.
 public struct Request: Sendable, Equatable {
   public var id: RequestID?
-  /// What the client says that it is for. It decides nothing.
+  /// The purpose that the client states. credd decides nothing by it.
   public var purpose: String?
   public var operation: Operation
 
@@ -44,12 +44,12 @@ public struct Request: Sendable, Equatable {
   }
 }
 
-/// Why a line is no request, with the request's id.
+/// The error of a line that is no request, with the request's id.
 public struct RequestError: Error, Equatable, Sendable {
   public var error: ProtocolError
-  /// Nil if the line has no id or it could not be read.
+  /// The id; nil if the line has none or if it could not be read.
   public var id: RequestID?
-  /// The name of the operation, if it is one.
+  /// The name of the operation, if it is a known one.
   public var operation: String?
 
   public init(_ error: ProtocolError, id: RequestID? = nil) {
@@ -73,7 +73,8 @@ public struct RequestID: Sendable, Hashable {
     json = writer.bytes
   }
 
-  /// Nil if the value is no string or number, or longer than ``Limits/Line/idBytes``.
+  /// Returns nil if the value is neither a string nor a number, or is longer than
+  /// ``Limits/Line/idBytes``.
   init?(_ value: JSONValue) {
     var writer = JSONWriter()
     switch value {
@@ -93,12 +94,12 @@ public struct GetRequest: Sendable, Equatable {
   public var profile: String
   /// The lifetime that the credentials must have left; otherwise they are refreshed first.
   public var minTTL: Duration?
-  /// Whether they are refreshed first in any case.
+  /// Whether the credentials are refreshed first in any case.
   public var refresh: Bool
   /// The longest wait for a refresh or a sign-in.
   public var wait: Duration
-  /// The user, by name or uid, in whose name the caller asks; nil for the caller itself. The
-  /// profile must allow it.
+  /// The user, by name or uid, for whom the caller asks; nil for the caller itself. The profile
+  /// must allow this.
   public var user: String?
 
   public init(
@@ -139,11 +140,11 @@ public struct TokenRequest: Sendable, Equatable {
 
 /// The values of `kind`.
 public enum TokenKind: String, Sendable, CaseIterable {
-  /// Of Cognito Identity, for a developer user.
+  /// Cognito Identity's token for a developer user.
   case developer
-  /// Of a user pool, for other services: who the user is.
+  /// A user pool's ID token, which tells other services who the user is.
   case id
-  /// Of a user pool, for other services: what the user may do.
+  /// A user pool's access token, which tells other services what the user may do.
   case access
 }
 
@@ -151,11 +152,11 @@ public enum TokenKind: String, Sendable, CaseIterable {
 public struct StatusRequest: Sendable, Equatable {
   /// The sessions of all users, for root and the admin group.
   public var all: Bool
-  /// The profiles that are open to the caller, too.
+  /// Whether the reply also has the profiles that are open to the caller.
   public var profiles: Bool
   /// The most sessions of the reply.
   public var limit: Int
-  /// The sessions behind this one; nil from the first one on.
+  /// The place after which the sessions begin; nil for the first session.
   public var after: SessionPlace?
 
   public init(
@@ -170,7 +171,7 @@ public struct StatusRequest: Sendable, Equatable {
 }
 
 /// The place of a session among all, as `status` names it in `Next` and takes it in `after`. The
-/// session need not be there any more.
+/// session may have ended meanwhile.
 public struct SessionPlace: Sendable, Equatable {
   public let uid: UInt32
   public let profile: String
@@ -180,7 +181,7 @@ public struct SessionPlace: Sendable, Equatable {
     self.profile = profile
   }
 
-  /// Reads ``text``; nil for any other.
+  /// Reads ``text``; nil for any other text.
   public init?(_ text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, parts[0].utf8.allSatisfy(\.isDigit), let uid = UInt32(parts[0]),

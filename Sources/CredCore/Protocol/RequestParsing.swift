@@ -31,7 +31,7 @@ struct RequestObject {
     return purpose
   }
 
-  /// The operation. Throws if a key does not belong to it.
+  /// The operation. Throws if the line has a key that does not belong to it.
   func operation() throws(ProtocolError) -> OperationName {
     let names = OperationName.allCases.map(\.rawValue)
     let text = try text("op") ?? OperationName.get.rawValue
@@ -44,7 +44,7 @@ struct RequestObject {
     return name
   }
 
-  /// Throws if there is another key.
+  /// Throws if the object has any other key.
   func checkKeys(among keys: [String], of what: String) throws(ProtocolError) {
     guard let stray = members.first(where: { member in !keys.contains { member.isNamed($0) } })
     else { return }

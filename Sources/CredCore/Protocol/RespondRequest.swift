@@ -1,8 +1,8 @@
-/// `respond`: what a user does about the question of a sign-in.
+/// `respond`: a user's reaction to the question of a sign-in.
 public struct RespondRequest: Sendable, Equatable {
   public var handle: ChallengeHandle
   public var input: RespondInput
-  /// For the pool's triggers; nil for that of the `login`.
+  /// Data for the pool's triggers; nil to use that of the `login`.
   public var metadata: ClientMetadata?
 
   public init(
@@ -14,10 +14,11 @@ public struct RespondRequest: Sendable, Equatable {
   }
 }
 
-/// What a user does about a question.
+/// A user's reaction to a question.
 public enum RespondInput: Sendable, Equatable {
   case answers(ChallengeAnswers)
-  /// Waits for what the user does elsewhere. A question that waits for answers comes back at once.
+  /// Waits until the user has acted elsewhere. If the question needs an answer here, it comes back
+  /// at once.
   case wait(Duration)
   /// Ends the sign-in.
   case cancel
@@ -33,7 +34,7 @@ public struct ChallengeHandle: Sendable, Hashable {
     low = generator.next()
   }
 
-  /// Nil for any text that is no handle.
+  /// Returns nil for any text that is no handle.
   public init?(_ text: String) {
     guard text.utf8.count == 32, text.utf8.allSatisfy({ $0.isDigit || (0x61...0x66).contains($0) }),
       let high = UInt64(text.prefix(16), radix: 16), let low = UInt64(text.suffix(16), radix: 16)
@@ -53,7 +54,8 @@ public struct ChallengeHandle: Sendable, Hashable {
 extension ChallengeHandle: Redacted {}
 
 extension ProtocolError {
-  /// The same for every handle that is not the caller's own, so that nobody learns which exist.
+  /// The answer for every handle that is not the caller's own, so that no caller learns which
+  /// handles exist.
   public static let unknownChallenge = ProtocolError(
     .unknownChallenge, "there is no such challenge of yours, or it has ended: sign in again")
 }

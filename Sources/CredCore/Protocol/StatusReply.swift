@@ -2,8 +2,9 @@ extension RenderedReply {
   /// The reply to `status`.
   ///
   /// - Parameters:
-  ///   - profiles: those open to the caller; nil if the request does not ask for them.
-  ///   - next: the place of the last of these sessions; nil if there are no more.
+  ///   - profiles: the profiles that are open to the caller; nil if the request does not ask for
+  ///     them.
+  ///   - next: the place of the last of these sessions; nil if no more sessions follow.
   public static func status(
     _ sessions: [SessionReport], profiles: [ProfileReport]? = nil, of daemon: DaemonReport,
     next: SessionPlace? = nil
@@ -26,7 +27,7 @@ extension RenderedReply {
 }
 
 extension JSONWriter {
-  /// The members that say who is signed in.
+  /// Appends the members that say who is signed in.
   mutating func append(_ signedIn: SignedIn?) {
     guard let signedIn else { return }
     field("Username", signedIn.username)
@@ -112,9 +113,9 @@ extension JSONWriter {
 public struct ProfileReport: Sendable, Equatable {
   public var name: String
   public var means: [SignInMeans]
-  /// Where a browser may come back to; one without a port takes any.
+  /// The addresses to which a browser may come back; without a port, any port is allowed.
   public var redirectURIs: [String]
-  /// Among which a sign-in by browser may choose.
+  /// The providers among which a sign-in by browser may choose.
   public var identityProviders: [String]
 
   public init(
@@ -130,7 +131,7 @@ public struct ProfileReport: Sendable, Equatable {
 
 /// A way in which a client can sign in. The raw values are those of the protocol.
 public enum SignInMeans: String, Sendable {
-  /// Nobody has to do anything: the backend trusts this host, or another program keeps a token fresh.
+  /// Users need not act: the backend trusts this host, or another program keeps a token fresh.
   case host
   /// A user name and a password.
   case password
@@ -138,9 +139,9 @@ public enum SignInMeans: String, Sendable {
   case token
   /// A browser on this host.
   case browser
-  /// A browser elsewhere, whose last URL is pasted.
+  /// A browser on another device, whose last URL the user pastes.
   case paste
-  /// A code that is typed elsewhere.
+  /// A code that the user types on another device.
   case device
   /// Tokens of other providers.
   case logins
@@ -154,7 +155,7 @@ public struct ListenerReport: Sendable, Equatable {
     case socket
     /// For HTTP clients.
     case endpoint
-    /// For units that name it in `LoadCredential=`.
+    /// For units that name the socket in `LoadCredential=`.
     case tokens
   }
 
@@ -189,10 +190,11 @@ public struct DaemonReport: Sendable, Equatable {
   public var configured: WallTime
   /// AWS's time minus this host's, if they differ by more than a minute.
   public var clockSkew: Duration?
-  /// Why a newer configuration was not applied; nil if there is none. Only for administrators.
+  /// The problem because of which a newer configuration was not applied; nil if there is none. Only
+  /// for administrators.
   public var reloadProblem: String?
-  /// Why IdentityIds are not saved on disk; nil if they are, or if there is no state directory.
-  /// Only for administrators.
+  /// The problem because of which IdentityIds are not saved on disk; nil if they are, or if there
+  /// is no state directory. Only for administrators.
   public var stateDirectory: String?
 
   public init(
@@ -218,7 +220,7 @@ public struct DaemonReport: Sendable, Equatable {
 }
 
 extension SessionReport {
-  /// The bytes that it takes in a reply, roughly.
+  /// The rough number of bytes in a reply.
   public var roughByteCount: Int {
     let texts = [
       profile, user, identityID?.description, nextRefreshReason, lastError?.message,
@@ -231,7 +233,7 @@ extension SessionReport {
 /// A session's part of `status`. It holds no secret.
 public struct SessionReport: Sendable, Equatable {
   public var profile: String
-  /// Nil for a uid without a name.
+  /// The user's name; nil for a uid without a name.
   public var user: String?
   public var uid: UInt32
   public var state: ReportedState
@@ -255,7 +257,7 @@ public struct SessionReport: Sendable, Equatable {
   public struct LastCaller: Sendable, Equatable {
     /// Nil if the kernel names no process: for a TCP connection, or one from another pid namespace.
     public var pid: Int32?
-    /// Its systemd unit; nil if it is unknown.
+    /// The process's systemd unit; nil if it is unknown.
     public var unit: String?
 
     public init(pid: Int32?, unit: String?) {
@@ -269,9 +271,9 @@ public struct SessionReport: Sendable, Equatable {
     public var code: ProtocolErrorCode
     public var message: String
     public var at: WallTime
-    /// The upstream's own name of the error.
+    /// The upstream's name for the error.
     public var reason: String?
-    /// What was asked of whom, what came back and how long it took. Only for administrators.
+    /// The request, its server, the reply and its time. Only for administrators.
     public var detail: String?
 
     public init(

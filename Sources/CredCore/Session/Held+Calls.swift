@@ -1,4 +1,4 @@
-/// What a refresh starts from.
+/// The token with which a refresh starts.
 enum TokenSource {
   /// A backend gives a developer token.
   case backend(SignInMethod, BackendSession?)
@@ -8,7 +8,7 @@ enum TokenSource {
   case logins
   /// One login, which a file holds.
   case tokenFile
-  /// A provider, which renews its tokens.
+  /// The sign-in at a provider, which renews the tokens.
   case provider(ProviderSession)
   /// No token: an unauthenticated identity.
   case guest
@@ -26,9 +26,9 @@ enum TokenSource {
   }
 }
 
-/// Which call of a refresh is next, chosen by what the session holds.
+/// Chooses the next call of a refresh by the tokens that the session holds.
 extension Held {
-  /// The next call of a refresh; nil where there is none.
+  /// The next call of a refresh; nil if there is none.
   ///
   /// - Parameters:
   ///   - claimed: the IdentityId that a client names in a sign-in under way.
@@ -92,7 +92,7 @@ extension Held {
 
   /// Without a backend Cognito gives the identity and, in the basic flow, the token.
   ///
-  /// - Parameter identityID: that the tokens are used with; nil if none is known.
+  /// - Parameter identityID: the identity with which the tokens are used; nil if none is known.
   private func directCall(
     _ logins: LoginsMap, _ refresh: Refresh, _ plan: SessionPlan, _ identityID: IdentityID?
   ) -> UpstreamCall {
@@ -112,7 +112,7 @@ extension Held {
     _ identityID: IdentityID?,
     _ now: Instant
   ) -> UpstreamCall {
-    // A new token is tried however short it lasts: no refresh renews twice for that.
+    // A new token is used even if it is short-lived, so that no refresh renews tokens twice.
     if let token = session.idToken, refresh.hasNewToken || !refresh.isForced && token.isUsable(now)
     {
       return directCall(
@@ -123,7 +123,7 @@ extension Held {
 
   // MARK: What a callback brings
 
-  /// What a callback brings the backend to be linked.
+  /// The logins that a callback brings to the backend, to be linked.
   private func loginsForBackend(
     _ refresh: Refresh, _ plan: SessionPlan, _ now: Instant
   ) -> LoginsMap {
@@ -150,8 +150,8 @@ extension Held {
     return logins.logins.contains { $0.token == token.token }
   }
 
-  /// Whether a call brings the backend logins of a client. The token file's are another program's, which
-  /// keeps them fresh.
+  /// Whether a call brings the backend logins of a client. Another program keeps the token file's
+  /// logins fresh.
   func bringsLogins(_ call: UpstreamCall, _ plan: SessionPlan) -> Bool {
     guard case .tokenCallback = call else { return false }
     return logins.logins.contains { $0.provider != plan.tokenFileProvider }
@@ -159,7 +159,7 @@ extension Held {
 
   // MARK: Where the tokens come from
 
-  /// Nil where only a sign-in helps.
+  /// The token with which a refresh would start; nil if the user must sign in first.
   ///
   /// - Parameter claimed: the IdentityId that a client names in a sign-in under way.
   func tokenSource(_ plan: SessionPlan, claimed: IdentityID?) -> TokenSource? {
@@ -184,12 +184,12 @@ extension Held {
 }
 
 extension SessionPlan {
-  /// What replaces a developer token that a client brought and that has expired.
+  /// The source of the next token after the developer token of a client has expired.
   fileprivate var sourceOfNextToken: TokenSource? {
     backend == .host ? .backend(.host, nil) : nil
   }
 
-  /// What works without a `login`. Not used after a logout.
+  /// A source that needs no `login`. Not used after a logout.
   fileprivate var unattendedSource: TokenSource? {
     if backend == .host { return .backend(.host, nil) }
     if tokenFileProvider != nil { return .tokenFile }

@@ -12,7 +12,7 @@ extension Held {
     removeExpiredLogins(at: now)
     var next = logins
     for login in added.logins where (try? next.set(login.provider, token: login.token)) == nil {
-      // Together they are too many: the new ones replace the held ones.
+      // The held and the new logins together are too many: the new ones replace the held ones.
       next = added
       loginExpirations.removeAll()
       break
@@ -33,7 +33,8 @@ extension Held {
     }
   }
 
-  /// Drops the logins that clients brought. The token file's are another program's.
+  /// Drops the logins that clients brought. Those of the token file stay: they belong to another
+  /// program.
   mutating func dropLoginsOfClients(_ plan: SessionPlan) {
     for login in logins.logins where login.provider != plan.tokenFileProvider {
       logins.remove(login.provider)

@@ -1,8 +1,9 @@
-/// What sign-ins change before they are accepted. A refused one restores the value from before.
+/// How sign-ins change a session before they are accepted. If one is refused, the former value is
+/// restored.
 extension Held {
   mutating func signInByHost() {
     switch state {
-    // The source of tokens is asked again. What is valid stays until it has answered.
+    // The source of tokens is asked again. Valid credentials stay until it has answered.
     case .signedIn(.host), .tokensInvalid(.host), .signedIn(.tokenFile): return
     // A guest's identity becomes the user's.
     case .signedOut, .guest: break
@@ -37,22 +38,22 @@ extension Held {
     // Cognito decides about a token that seems to have expired: this host's clock may be wrong.
     let lifetime = request.expires.flatMap { $0 > now ? $0 - now : nil }
     token = HeldToken(developerToken, lifetime: lifetime, received: now)
-    // A backend that trusts the host gives the next token: no warning is needed.
+    // A backend that trusts the host gives the next token: the user needs no warning.
     if plan.backend != .host {
       loginExpirations.set(plan.developerLoginKey, end: request.expires, now: now)
     }
     state = .signedIn(.developerToken)
   }
 
-  /// Adds logins; those of the same providers are replaced. With a backend they are sent to it to be
-  /// linked, without one they sign the user in.
+  /// Adds logins, in place of those of the same providers. If the profile has a backend, it gets
+  /// them to be linked; else they sign the user in.
   mutating func signIn(
     by added: LoginsMap, isAlone: Bool, _ request: SignInRequest, _ plan: SessionPlan,
     _ now: Instant
   ) {
     let isLinked = !isAlone && areLoginsLinked(plan)
     if isAlone { dropAllOfUser() } else if !isLinked { prepareForLogins() }
-    // A client's developer token is not the backend's word, nor is its identity.
+    // The backend vouches neither for a client's developer token nor for its identity.
     if isLinked, state.method == .developerToken { dropAllOfUser() }
     token = nil
     add(added, request, now)
@@ -61,7 +62,7 @@ extension Held {
       credentials = nil
       state = .signedOut(byUser: false)
     case _ where isLinked:
-      // The user stays the same: what is valid stays until the backend has answered.
+      // The user stays the same: valid credentials stay until the backend has answered.
       break
     default:
       credentials = nil
@@ -69,8 +70,8 @@ extension Held {
     }
   }
 
-  /// Whether further logins go to the backend, for the user whom it vouches for. Otherwise they are
-  /// the sign-in.
+  /// Whether further logins go to the backend, for the user for whom it vouches. Otherwise the
+  /// logins are the sign-in.
   private func areLoginsLinked(_ plan: SessionPlan) -> Bool {
     switch state {
     case .signedIn(.host), .signedIn(.password), .signedIn(.provider), .tokensInvalid(.host): true
@@ -80,12 +81,12 @@ extension Held {
     }
   }
 
-  /// Drops what logins that sign the user in do not take over.
+  /// Prepares for logins that sign the user in: drops everything that they do not take over.
   private mutating func prepareForLogins() {
     switch state {
-    // They take over a guest's identity, and the identity of the user's other logins.
+    // The logins take over a guest's identity, and the identity of the user's other logins.
     case .guest, .signedOut, .signedIn(.logins), .signedIn(.tokenFile): break
-    // One of the held logins was refused, and would be again.
+    // One of the held logins was refused, and would be refused again.
     case .tokensInvalid(.logins), .tokensInvalid(.tokenFile): removeTokens()
     // Another kind of sign-in. If the logins are linked to its identity, GetId finds it again.
     case .signedIn, .tokensInvalid:
@@ -99,7 +100,7 @@ extension Held {
   /// takes it.
   mutating func link(_ session: ProviderSession) {
     switch state {
-    // The user stays the same: what is valid stays until the backend has answered.
+    // The user stays the same: valid credentials stay until the backend has answered.
     case .signedIn(.host), .signedIn(.password), .tokensInvalid(.host): break
     case .signedOut, .guest:
       credentials = nil

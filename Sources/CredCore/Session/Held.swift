@@ -1,12 +1,12 @@
 /// All that a session holds of its user.
 ///
 /// The machine changes it, a refused sign-in restores the value from before, and a snapshot stores
-/// it. A new field is rolled back and compared without further code; only its coding is to be added.
+/// it. A new field is rolled back and compared without further code; only its coding must be added.
 struct Held: Sendable, Equatable {
   var state = SignInState.signedOut(byUser: false)
   /// Whether no backend may see the IdentityId: a client brought it with a token, or a former backend
-  /// gave it. A backend that got it as the user's own would link the user with it. It stands here
-  /// because it takes no room behind `state`.
+  /// gave it. If a backend got it as the user's own, it would link the user with it. The field
+  /// stands here, because behind `state` it takes no room.
   var isIdentityWithheld = false
   var identityID: IdentityID?
   var logins = LoginsMap()
@@ -21,16 +21,15 @@ struct Held: Sendable, Equatable {
   @Boxed var customRoleARN: String? = nil
   /// Counts failures until a refresh succeeds.
   var backOff = BackOff()
-  /// The pause after a failed refresh. It has ended while the next refresh is under way; if that is
-  /// interrupted, another one starts at once.
+  /// The pause after a failed refresh. While the next refresh is under way, the pause has ended; if
+  /// that refresh is interrupted, another one starts at once.
   @Boxed var pause: Pause? = nil
 
   /// The IdentityId for callbacks to the backend.
   var identityForBackend: IdentityID? { isIdentityWithheld ? nil : identityID }
 
-  /// Drops what a backend gave that is not the profile's backend any more. Credentials stay: they are
-  /// Cognito's. The next token is asked of the new backend; a user's session at the former one is
-  /// no use there.
+  /// Drops everything that the former backend gave. Credentials stay, because Cognito gave them.
+  /// The new backend gives the next token; it does not know a user's session at the former one.
   mutating func leaveBackend() {
     switch state {
     case .signedIn(.password), .tokensInvalid(.password):
@@ -48,7 +47,7 @@ struct Held: Sendable, Equatable {
     pause = nil
   }
 
-  /// Drops the access tokens of its sign-ins, which are kept only where programs may have them.
+  /// Drops the access tokens of the sign-ins. They are kept only if programs may have them.
   mutating func dropAccessTokens() {
     switch state {
     case .signedIn(.provider(let session)) where session.accessToken != nil:
@@ -72,12 +71,12 @@ struct Held: Sendable, Equatable {
 public final class HeldCredentials: Sendable, Equatable {
   public let credentials: Credentials
   public let received: Instant
-  /// Counted by the server's clock.
+  /// The lifetime by the server's clock.
   public let lifetime: Duration
-  /// When they are renewed.
+  /// When the credentials are renewed.
   public let refreshAt: Instant
-  /// Whether nothing that was kept went into them, here or at the backend: what a caller wants that
-  /// forces a refresh. Not stored.
+  /// Whether they were made from nothing that was kept, here or at the backend. A caller that
+  /// forces a refresh wants such credentials. Not stored.
   let isAnew: Bool
 
   init(
@@ -119,11 +118,11 @@ public final class HeldCredentials: Sendable, Equatable {
 public final class HeldToken: Sendable, Equatable {
   public let token: DeveloperToken
   public let received: Instant
-  /// The remaining time at arrival, by the server's clock; nil where `exp` is unknown.
+  /// The remaining time at arrival, by the server's clock; nil if `exp` is unknown.
   public let lifetime: Duration?
   /// Whether the backend was told to make a new one. Not stored.
   let isAnew: Bool
-  /// Until when it is used again. A token without `exp` is used once.
+  /// Until when the token may be used again. A token without `exp` is used once.
   public let usableUntil: Instant
 
   init(_ token: DeveloperToken, lifetime: Duration?, received: Instant, isAnew: Bool = false) {
@@ -143,12 +142,12 @@ public final class HeldToken: Sendable, Equatable {
       && one.lifetime == other.lifetime && one.usableUntil == other.usableUntil
   }
 
-  /// When it expires, on this host's clock; nil where that is unknown.
+  /// When the token expires, on this host's clock; nil if that is unknown.
   public var expires: Instant? { lifetime.map { received + $0 } }
 }
 
-/// When the tokens that a client brought expire, by provider. Providers whose token does not say
-/// are not in it.
+/// When the tokens that a client brought expire, by provider. It has no entry for a token that does
+/// not say when it expires.
 struct LoginExpirations: Sendable, Equatable {
   /// How long before its end a warning is announced.
   static let warning: Duration = .seconds(5 * 60)
@@ -167,8 +166,8 @@ struct LoginExpirations: Sendable, Equatable {
 
   /// Sets the end of a provider's new token.
   ///
-  /// - Parameter end: nil where the token does not say. One that is past at arrival is ignored: this
-  ///   host's clock may be wrong, and Cognito decides.
+  /// - Parameter end: nil if the token does not say. An end in the past is ignored: this host's
+  ///   clock may be wrong, and Cognito decides.
   mutating func set(_ provider: String, end: Instant?, now: Instant) {
     ends[provider] = end.flatMap { $0 > now ? End(time: $0) : nil }
   }

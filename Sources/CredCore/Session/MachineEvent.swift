@@ -1,4 +1,4 @@
-/// What a session is told, in the past tense.
+/// An event of a session, named in the past tense.
 public enum MachineEvent: Sendable {
   /// A request came that the cache could not answer.
   case asked(Waiter)
@@ -10,13 +10,13 @@ public enum MachineEvent: Sendable {
   case userChanged
   /// The profile has another configuration.
   case profileChanged(SessionPlan, ProfileChange)
-  /// Credentials, or the identity too, are to be dropped.
+  /// A client asked to drop the credentials, or the identity too.
   case cleared(ClearScope)
-  /// Callers that wait for a sign-in are to be refused now.
+  /// The daemon refuses callers that wait for a sign-in.
   case released
   /// A waiting client is gone.
   case waiterLeft(UInt64)
-  /// The daemon stops and answers every waiting client itself. What is under way goes on.
+  /// The daemon stops and answers every waiting client itself. Calls under way go on.
   case waitersDismissed
   /// The call with that id ended.
   case callFinished(CallID, UpstreamOutcome)
@@ -26,7 +26,7 @@ public enum MachineEvent: Sendable {
   case timePassed
 }
 
-/// What the daemon does for a session, in order.
+/// An action of the daemon for a session; actions are carried out in order.
 public enum MachineAction: Sendable, Equatable {
   /// Perform a call and bring its outcome back under that id.
   case call(CallID, UpstreamCall)
@@ -36,14 +36,14 @@ public enum MachineAction: Sendable, Equatable {
   case giveToken(UInt64)
   /// Answer a waiter that acts on the account with an access token, for one request.
   ///
-  /// `isNew`: it came for this waiter. One that was held may have been revoked.
+  /// `isNew`: the token came for this waiter. A token that was held before may have been revoked.
   case lendToken(UInt64, Secret, isNew: Bool)
-  /// No sign-in holds the session's refresh token any more: it is to be revoked.
+  /// Revoke the refresh token of a sign-in that the session does not hold any more.
   case abandon(ProviderSession)
   /// Answer a `login` with the state of the session.
   case giveState(UInt64)
-  /// A sign-in of that number has ended; the error is nil if its user is signed in. It is for the
-  /// record, also where nobody waits any more.
+  /// A sign-in of that number has ended; the error is nil if its user is signed in. The daemon
+  /// records this even if no client waits.
   case signInEnded(UInt64, ProtocolError?)
   /// Answer a waiter with an error.
   case refuse(UInt64, ProtocolError)
@@ -59,7 +59,7 @@ public struct PastFailure: Sendable, Equatable {
   public let at: Instant
 }
 
-/// A change that watchers and the journal are told of.
+/// A change that the daemon tells to watchers and the journal.
 public enum Announcement: Sendable, Equatable {
   case state(SignInState)
   case identityChanged(previous: IdentityID?, current: IdentityID?)
@@ -68,7 +68,7 @@ public enum Announcement: Sendable, Equatable {
   case degraded(UpstreamFailure)
   /// A refresh failed, and the session has no credentials.
   case failed(UpstreamFailure)
-  /// A `login` failed; the session is what it was before.
+  /// A `login` failed; the session has not changed.
   case signInFailed(UpstreamFailure)
   /// A token or login of the user expires soon.
   case expiring(ProtocolError)

@@ -1,5 +1,5 @@
 extension Profile {
-  /// Why the profile's backend does not do this action; nil if it may.
+  /// Why this action is not allowed at the profile's backend; nil if it is.
   public func refusal(of account: AccountRequest) -> ProtocolError? {
     guard let backend else {
       return ProtocolError(

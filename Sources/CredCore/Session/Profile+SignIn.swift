@@ -6,7 +6,7 @@ extension Profile {
     if plan.worksUnattended { means.append(.host) }
     if plan.backend == .password || poolProfile != nil { means.append(.password) }
     means += signInProfile.signInWays.map(\.means)
-    // A developer token is a backend's word, not a user pool's.
+    // Backends give developer tokens; user pools do not.
     if plan.backend.issuer == nil { means.append(.token) }
     if takesLogins { means.append(.logins) }
     return means
@@ -63,8 +63,7 @@ extension Profile {
     }
   }
 
-  /// Only the backend says who is whom at the developer provider: a client that could would name
-  /// another user there.
+  /// Only the backend names users of the developer provider: a client could name another user.
   private func refusal(of logins: LoginsMap) -> ProtocolError? {
     let own = settings.developerProvider?.lowercased()
     for provider in logins.logins.map(\.provider) {
@@ -72,9 +71,9 @@ extension Profile {
         return ProtocolError(
           .invalidRequest,
           "provider \(provider.quoted) in \"logins\" is the developer_provider of profile "
-            + "'\(settings.name)': only its backend vouches for users there")
+            + "'\(settings.name)': only the profile's backend may name a user of that provider")
       }
-      // What a client brings was not asked for by credd, nor confirmed.
+      // credd did not ask for the tokens of a client, and the user has not confirmed them.
       if let issuer = plan.backend.issuer ?? plan.link,
         ownLoginsKeys(issuer).contains(where: { $0.lowercased() == provider.lowercased() })
       {
@@ -93,7 +92,7 @@ extension Profile {
     return nil
   }
 
-  /// The keys under which the tokens of its own or linked provider may go into a logins map.
+  /// The keys under which tokens of the profile's own or linked provider may go into a logins map.
   private func ownLoginsKeys(_ issuer: ProviderIssuer) -> [String] {
     let pools = issuer.poolIssuers
     return [issuer.loginsKey]
@@ -127,7 +126,7 @@ extension Profile {
 
   /// In the basic flow only the token says whose it is: STS is not told the IdentityId.
   private func refusal(of token: DeveloperToken, for identityID: IdentityID) -> ProtocolError? {
-    // Cognito would not notice: it gives the other pool's credentials.
+    // Cognito would not refuse the token: it would give credentials of the other pool.
     if let audience = token.audience.flatMap({ try? IdentityPoolID($0) }), audience != pool {
       return ProtocolError(
         .tokenRejected,

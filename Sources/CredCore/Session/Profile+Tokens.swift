@@ -1,9 +1,9 @@
 /// Which tokens local programs get.
 extension Profile {
-  /// Which kind of token `token` gives.
+  /// The kind of token that the operation `token` gives.
   ///
   /// - Parameter holdsToken: whether the session has a developer token that a client brought.
-  /// - Throws: why it gives none.
+  /// - Throws: why `token` gives none.
   public func tokenKind(
     _ asked: TokenKind?, holdsToken: Bool
   ) throws(ProtocolError) -> TokenKind {
@@ -21,7 +21,7 @@ extension Profile {
       }
       return .developer
     }
-    // Beside a linked provider, the backend's own token is no matter of vend_tokens.
+    // In a profile with a linked provider, vend_tokens does not concern the backend's own token.
     if plan.backend.issuer == nil, asked ?? .developer == .developer { return .developer }
     let vended = settings.vendTokens.compactMap(\.kind)
     guard let kind = asked ?? vended.first else {

@@ -9,8 +9,8 @@ public final class Profile: Sendable, Equatable {
   public let cognito: CognitoIdentity
   public let sts: STS
   public let plan: SessionPlan
-  /// The profile as it would be with its `link_backend` alone: by it, users sign in to be linked. Nil
-  /// without one.
+  /// The profile as it would be with its `link_backend` as only backend: users sign in through it
+  /// to be linked. Nil without a `link_backend`.
   public let link: Profile?
   public let access: AccessRule
   /// Whether a uid without a name cannot use it.
@@ -22,7 +22,7 @@ public final class Profile: Sendable, Equatable {
   /// If it changes, the backend gets nothing that the former one gave.
   public let backendFingerprint: Fingerprint
 
-  /// - Throws: for values that the configuration reader refuses before.
+  /// - Throws: for values that the configuration reader has refused already.
   public init(
     _ settings: ProfileSettings, in configuration: Configuration, groupID: (String) -> UInt32?
   ) throws(InvalidInput) {
@@ -81,13 +81,13 @@ extension Profile {
     return try Profile(settings.signingIn(at: name), in: configuration, groupID: groupID)
   }
 
-  /// The profile as it would be with that provider alone; nil if the backend is none.
+  /// The profile as it would be with only that provider; nil if the backend is no provider.
   public func signingIn(at backend: String, in configuration: Configuration) -> Profile? {
     guard configuration.backends[backend]?.kind is any ProviderKind else { return nil }
     return try? Profile(settings.signingIn(at: backend), in: configuration) { _ in nil }
   }
 
-  /// By whose backend users sign in with a browser or a device code.
+  /// The profile through whose backend users sign in with a browser or a device code.
   public var signInProfile: Profile { link ?? self }
 }
 

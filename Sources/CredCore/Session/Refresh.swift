@@ -22,23 +22,23 @@ struct Refresh: Sendable, Equatable {
   /// The token of GetOpenIdToken, for STS.
   var openIDToken: Secret?
   var hasReadTokenFile = false
-  /// A caller wants what the backend gives now: the held token is not used.
+  /// Whether a caller wants a new token of the backend, so that the held token is not used.
   var isForced = false
-  /// It begins when a renewal at the provider, which another refresh asked for, has ended.
+  /// It waits for a renewal at the provider that another refresh asked for.
   var isAfterRenewal = false
   /// The held token came in this refresh.
   var hasNewToken = false
   /// The call renews a linked sign-in, before the callback that brings it.
   var renewsLink = false
-  /// That was tried: the callback goes with what there is.
+  /// The renewal was tried: the callback now goes with the ID token that there is, if any.
   var hasTriedLink = false
   /// The call brings the backend the linked sign-in.
   var bringsLink = false
   /// The call brings the backend logins of a client, to be linked.
   var bringsLogins = false
-  /// The other key of a user pool, which this refresh tries; nil once it has worked.
+  /// The other key of a user pool that this refresh tries; nil once the key has worked.
   var triedKey: PoolIssuers.Form?
-  /// Why it tries that.
+  /// The failure because of which the refresh tries the other key.
   var keyFailure: UpstreamFailure?
   /// The identity of the session's user as the refresh began.
   var knownIdentity: IdentityID?

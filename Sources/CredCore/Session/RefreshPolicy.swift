@@ -1,27 +1,27 @@
 /// When credentials are renewed, handed out and withheld: pure functions of lifetimes and instants.
 public enum RefreshPolicy {
-  /// Renewal at half of the lifetime, as in SPIRE: the other half outlasts an outage.
+  /// Renewal at half of the lifetime, as in SPIRE: the other half is for an outage.
   static let share = 0.5
   /// Spreads sessions that were created together: ± 10 % of the time of renewal.
   static let spread = 0.1
-  /// Refresh at the latest with this much life left, where the lifetime allows: botocore and .NET
-  /// run credential_process again and again below 15 min.
+  /// A refresh starts at the latest with this much lifetime left, if the lifetime allows that:
+  /// botocore and .NET run credential_process again and again below 15 min.
   static let reserve: Duration = .seconds(20 * 60)
   /// The reserve may bring a refresh forward to this share of the lifetime.
   static let leastShare = 0.25
-  /// Below this, a caller waits a moment for fresher credentials.
+  /// If less lifetime is left, a caller waits a moment for fresher credentials.
   static let freshness: Duration = .seconds(15 * 60)
-  /// The length of that moment.
+  /// How long a caller waits for fresher credentials.
   public static let grace: Duration = .seconds(2)
   /// How long a callback waits for a new ID token of the linked sign-in.
   public static let linkGrace: Duration = .seconds(3)
   /// After this time a backend's 401 in a web page is believed, if no try in between got another answer.
   static let pageDoubt: Duration = .seconds(60)
-  /// For this time a first such page counts.
+  /// How long the first such page counts.
   static let pageMemory: Duration = .seconds(900)
   /// Credentials with less than this left are not handed out: they would expire in use.
   static let lastCall: Duration = .seconds(60)
-  /// The same for a token, which must still be valid when Cognito reads it.
+  /// A token with less than this left is not used: it must still be valid when Cognito reads it.
   static let tokenMargin: Duration = .seconds(60)
 
   /// The instant at which credentials are renewed.
@@ -31,24 +31,26 @@ public enum RefreshPolicy {
     received: Instant, lifetime: Duration, jitter: Double
   ) -> Instant {
     let keepingReserve = lifetime - reserve
-    // A short lifetime has no room for the reserve: it would be renewed without pause. At its half
-    // callers begin to wait for fresher credentials, so the jitter goes one way.
+    // A short lifetime has no room for the reserve: the credentials would be renewed without pause.
+    // From half of the lifetime on, callers wait for fresher credentials, so jitter only makes the
+    // renewal earlier.
     guard keepingReserve >= lifetime * leastShare else {
       return received + lifetime * (share - share * spread * (1 - jitter))
     }
     let latest = min(lifetime * (share + share * spread), keepingReserve)
-    // Where the reserve comes before the half, it must not gather all sessions at one instant.
+    // If the reserve begins before half of the lifetime, the renewals of all sessions must still be
+    // spread.
     let earliest = max(latest * ((1 - spread) / (1 + spread)), lifetime * (leastShare - spread / 2))
     return received + earliest + (latest - earliest) * jitter
   }
 
-  /// Until when credentials are handed out without waiting: with more than 15 min left, or half of
-  /// the lifetime where that is shorter.
+  /// Until when credentials are handed out without waiting: until 15 min are left, or half of the
+  /// lifetime if that is shorter.
   public static func freshUntil(expires: Instant, lifetime: Duration) -> Instant {
     expires - min(freshness, lifetime * 0.5)
   }
 
-  /// Until when credentials are handed out if there are no fresher ones.
+  /// Until when credentials are handed out if no fresher ones come.
   public static func servableUntil(expires: Instant, lifetime: Duration) -> Instant {
     expires - min(lastCall, lifetime * 0.1)
   }
@@ -65,7 +67,7 @@ public enum RefreshPolicy {
 public struct BackOff: Sendable, Equatable {
   static let shortest: Duration = .seconds(1)
   static let longest: Duration = .seconds(5 * 60)
-  /// After a failure that time alone does not heal.
+  /// The pause after a failure that time alone does not heal.
   static let permanent: Duration = .seconds(5 * 60)
   /// After this time a new caller starts a refresh, however long the pause.
   static let longestForCallers: Duration = .seconds(5)
@@ -76,7 +78,7 @@ public struct BackOff: Sendable, Equatable {
 
   public init() {}
 
-  /// Restores a stored one.
+  /// Restores a stored pause.
   init(failures: Int, previous: Duration) {
     self.failures = failures
     self.previous = min(max(previous, Self.shortest), Self.longest)
@@ -92,7 +94,7 @@ public struct BackOff: Sendable, Equatable {
     let pause = failureClass.isTransient ? previous : Self.permanent
     guard let retryAfter = failureClass.retryAfter else { return pause }
     let asked = min(retryAfter, Limits.Upstream.longestRetryAfter)
-    // All clients were told the same time; they need not all come back at it.
+    // The server told all clients the same time: jitter keeps them from coming back together.
     return max(pause, asked + min(previous - Self.shortest, asked))
   }
 }
@@ -102,7 +104,7 @@ public struct Pause: Sendable, Equatable {
   public let failure: UpstreamFailure
   /// When the next refresh starts if the session is in use.
   public let until: Instant
-  /// From when on a new caller starts it earlier.
+  /// From this time on, a new caller starts the next refresh earlier.
   public let callersFrom: Instant
 
   init(_ failure: UpstreamFailure, now: Instant, pause: Duration) {
@@ -113,14 +115,14 @@ public struct Pause: Sendable, Equatable {
     self.callersFrom = now + max(min(pause, BackOff.longestForCallers), asked)
   }
 
-  /// Restores a stored one.
+  /// Restores a stored pause.
   init(_ failure: UpstreamFailure, until: Instant, callersFrom: Instant) {
     self.failure = failure
     self.until = until
     self.callersFrom = callersFrom
   }
 
-  /// The pause when the next refresh starts, which may be earlier than planned.
+  /// The pause, cut short because the next refresh starts now.
   func ended(_ now: Instant) -> Pause {
     Pause(failure, until: min(until, now), callersFrom: min(callersFrom, now))
   }

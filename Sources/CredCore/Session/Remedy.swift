@@ -1,32 +1,32 @@
-/// What mends a refresh after a failure.
+/// What a refresh does to go on after a failure.
 struct Remedy {
-  /// What is dropped for it.
+  /// What the session drops for the remedy.
   struct Drops: OptionSet {
     let rawValue: UInt8
     static let token = Drops(rawValue: 1)
     static let identity = Drops(rawValue: 2)
-    /// The ID token of the refresh's own method, which goes on without it.
+    /// The ID token of the refresh's own sign-in, which goes on without it.
     static let idToken = Drops(rawValue: 4)
     static let loginsOfClients = Drops(rawValue: 8)
   }
 
-  /// The refresh that goes on; nil where nothing is left to try.
+  /// The refresh that goes on; nil if nothing is left to try.
   var next: Refresh?
-  /// Also where nothing is left: the next refresh must not begin with it.
+  /// Dropped also if nothing is left to try: the next refresh must not begin with it.
   var drops: Drops = []
 
   /// Nothing mends it.
   static let none = Remedy()
 }
 
-/// On what a remedy depends, beside the refresh and its failure.
+/// The facts on which a remedy depends, beside the refresh and its failure.
 struct RemedyFacts {
   let plan: SessionPlan
   let held: Held
   let source: TokenSource?
   let signIn: SignInUnderWay?
 
-  /// The client chose the identity: another one is not what it asked for.
+  /// Whether the client chose the identity, so that no other one is an answer.
   fileprivate var mustKeepIdentity: Bool {
     signIn.map { $0.claimedIdentity != nil && !$0.isAccepted } ?? false
   }
@@ -34,7 +34,7 @@ struct RemedyFacts {
   /// Whether a `login` waits for the backend's word about the logins that it brought.
   fileprivate var isLinkingLogins: Bool { signIn?.isLinkingLogins ?? false }
 
-  /// Whether a link that is refused is that of a sign-in which has been accepted before.
+  /// Whether a refused link belongs to a sign-in that was accepted before.
   fileprivate var mayLeaveLink: Bool { signIn.map { $0.isAccepted || $0.kind == .host } ?? true }
 }
 
@@ -65,15 +65,16 @@ extension Refresh {
 
   // MARK: At a backend
 
-  /// Logins that no `login` waits for any more, and that the backend refuses: it is asked once more
-  /// without. Those of a `login` that it refuses are a sign-in that has failed.
+  /// If the backend refuses logins and no `login` waits for its answer, the backend is asked once
+  /// more without them. If a `login` waits, the sign-in has failed.
   private func withoutLogins(_ failure: UpstreamFailure, _ facts: RemedyFacts) -> Remedy? {
     guard bringsLogins, failure.mayRefuseLogins, !facts.isLinkingLogins else { return nil }
     return Remedy(next: self, drops: .loginsOfClients)
   }
 
-  /// A link that the backend took once and refuses now would refuse its user everything: it is asked
-  /// once more without. A new link or login that it refuses is a sign-in that has failed.
+  /// If the backend refuses a link that it accepted before, the user would get nothing: the backend
+  /// is asked once more without the link. If it refuses a new link or login, the sign-in has
+  /// failed.
   private func withoutLink(_ failure: UpstreamFailure, _ facts: RemedyFacts) -> Remedy? {
     if bringsLink, let link = facts.held.link,
       let underOtherKey = underOtherKey(of: link, facts.plan, after: failure)
@@ -88,7 +89,7 @@ extension Refresh {
   private func ofBackend(_ failure: UpstreamFailure, _ facts: RemedyFacts) -> Remedy {
     switch failure.failureClass {
     case .newTokenOnce:
-      // Dropped in any case, so that the next refresh does not begin with it.
+      // The token is dropped in any case, so that the next refresh does not begin with it.
       return Remedy(next: with(.newToken).next, drops: .token)
     case .dropIdentityThenNewToken: return withoutIdentity(.droppedIdentity)
     case .newIdentity: return withoutIdentity(.newIdentity)
@@ -101,7 +102,7 @@ extension Refresh {
     }
   }
 
-  /// The token is dropped in any case, the identity with the first try.
+  /// The token is dropped in any case; the identity is dropped at the first try.
   private func withoutIdentity(_ remedy: Remedies) -> Remedy {
     let next = with(remedy).next
     return Remedy(next: next, drops: next == nil ? .token : [.token, .identity])
@@ -118,7 +119,7 @@ extension Refresh {
     // The backend knows this user too. During a sign-in a bad token fails the sign-in instead.
     case (.newTokenOnce, .token) where facts.plan.backend == .host && facts.signIn == nil:
       return with(.newToken, dropping: .token) { $0.method = .host }
-    // The login belongs to another identity than the held one: GetId finds it.
+    // The login belongs to another identity than the held one: GetId finds that identity.
     case (.newIdentity, .guest), (.newIdentity, .logins), (.newIdentity, .tokenFile),
       (.dropIdentityThenNewToken, .guest), (.dropIdentityThenNewToken, .logins),
       (.dropIdentityThenNewToken, .tokenFile), (.conflict, .logins), (.conflict, .tokenFile):
@@ -131,7 +132,7 @@ extension Refresh {
 
   private func ofProvider(_ failure: UpstreamFailure, _ facts: RemedyFacts) -> Remedy {
     if case .backend = failure.upstream {
-      // A pool, or an emulator, that is older than the operation.
+      // The pool, or an emulator, does not know the new operation.
       return failure.namesUnknownOperation ? with(.olderRenewal) : .none
     }
     if case .provider(let session) = method,
@@ -145,19 +146,19 @@ extension Refresh {
     case .newTokenOnce where openIDToken != nil:
       return with(.newToken) { $0.openIDToken = nil }
     case .newTokenOnce: return withoutIDToken
-    // The pool's user belongs to another identity than the held one: GetId finds it.
+    // The pool's user belongs to another identity than the held one: GetId finds that identity.
     case .newIdentity, .dropIdentityThenNewToken, .conflict:
       if facts.mustKeepIdentity { return .none }
       return with(.newIdentity, dropping: .identity) {
         $0.openIDToken = nil
-        // Cognito does not have it any more.
+        // Cognito does not have the identity any more.
         if failure.failureClass == .newIdentity { $0.knownIdentity = nil }
       }
     default: return .none
     }
   }
 
-  /// Cognito does not take the ID token: the next one comes from a renewal.
+  /// Cognito does not accept the ID token: a renewal gives the next one.
   private var withoutIDToken: Remedy {
     guard case .provider(let session) = method else { return with(.newToken) }
     return with(.newToken, dropping: .idToken) {

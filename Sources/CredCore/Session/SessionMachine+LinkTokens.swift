@@ -1,17 +1,18 @@
 /// Tokens of a linked sign-in that programs may have (`vend_tokens` beside `link_backend`).
 ///
-/// A refresh for them renews the linked sign-in alone: the backend is not asked. Its failures are the
-/// provider's own, so they have a pause of their own, and the session's credentials do not wait for it.
+/// A refresh for these tokens renews only the linked sign-in and does not ask the backend. Its
+/// failures are the provider's, so they have a pause of their own: the session's credentials do not
+/// wait for it.
 extension SessionMachine {
-  /// What is known of the last renewal of a linked sign-in, if it failed.
+  /// The last renewal of a linked sign-in, if it failed.
   struct LinkTrouble: Sendable, Equatable {
     var backOff: BackOff
     let pause: Pause
     let at: Instant
   }
 
-  /// The sign-in whose tokens programs may have: the session's own, or the linked one. Nil while nobody
-  /// is signed in, and until the backend has accepted a new link.
+  /// The sign-in whose tokens programs may have: the session's own, or the linked one. Nil if no
+  /// user is signed in, and until the backend has accepted a new link.
   public var vendedSession: ProviderSession? {
     guard case .signedIn(let method) = held.state else { return nil }
     if case .provider(let session) = method { return session }
@@ -21,7 +22,7 @@ extension SessionMachine {
   /// Whether a waiter asks for a token of the linked sign-in.
   func wantsLinkToken(_ waiter: Waiter) -> Bool { plan.link != nil && waiter.want.isOfProvider }
 
-  /// Whether a renewal of the linked sign-in, and nothing else, answers a waiter.
+  /// Whether only a renewal of the linked sign-in can answer a waiter.
   private func isServedByLink(_ waiter: Waiter) -> Bool {
     guard case .signedIn = held.state else { return false }
     return wantsLinkToken(waiter)
@@ -32,36 +33,35 @@ extension SessionMachine {
     wantsLinkToken(waiter) && !(held.link?.refreshToken.isEmpty ?? true)
   }
 
-  /// Whether the renewal that answers a waiter is under way, though no refresh waits for it.
+  /// Whether a renewal that will answer the waiter is under way without a refresh.
   func awaitsLinkRenewal(_ waiter: Waiter) -> Bool {
     linkRenewal != nil && isServedByLink(waiter)
   }
 
-  /// The pause after a failure for what a waiter asks.
+  /// The pause that a failure imposes on what the waiter asks for.
   func pause(for waiter: Waiter) -> (pause: Pause, since: Instant?)? {
     guard isServedByLink(waiter) else { return held.pause.map { ($0, lastFailure?.at) } }
     return linkTrouble.map { ($0.pause, $0.at) }
   }
 
-  /// What a refresh that starts now is for.
+  /// The goal of a refresh that starts now.
   func nextGoal(_ now: Instant) -> Waiter.Want {
     let served = waiters.filter { isServedByRefresh($0) && !awaitsLinkRenewal($0) }
     guard signIn == nil, !served.isEmpty else { return .credentials }
-    // Whoever waits for the backend has its pause, which a token of the link does not end.
+    // Waiters for the backend keep the backend's pause: a token of the link does not end it.
     let due = served.filter { isDue($0, now) }
     if !due.isEmpty, due.allSatisfy(isServedByLink) { return .idToken }
     let others = served.filter { !isServedByLink($0) }
-    // The credentials may be due, and who waits for a token may have to wait on.
+    // The credentials may be due while a waiter for a token must wait longer.
     return others.isEmpty || others.contains { $0.want == .credentials } ? .credentials : .token
   }
 
-  /// Whether nothing but a sign-in at the provider helps a waiter, whatever comes of the refresh that is
-  /// under way.
+  /// Whether only a sign-in at the provider can help a waiter, however the refresh under way ends.
   func lacksLink(_ waiter: Waiter) -> Bool {
     wantsLinkToken(waiter) && isBackendsUser && !canRenewLink(waiter) && signIn?.kind != .provider
   }
 
-  /// Ends a refresh that was for the linked sign-in alone.
+  /// Ends a refresh that was only for the linked sign-in.
   mutating func linkRefreshEnded() { work = .idle }
 
   /// Counts a failed renewal of the linked sign-in.
@@ -72,7 +72,7 @@ extension SessionMachine {
       backOff: backOff, pause: Pause(failure, now: context.now, pause: pause), at: context.now)
   }
 
-  /// Why a waiter that only a sign-in can help gets nothing.
+  /// The refusal of a waiter that only a sign-in can help.
   func signInRequired(for waiter: Waiter) -> ProtocolError {
     guard wantsLinkToken(waiter), let issuer = plan.link, isBackendsUser else {
       return signInRequired
@@ -99,6 +99,6 @@ extension SessionMachine {
 }
 
 extension Refresh {
-  /// Whether it renews the linked sign-in, and asks the backend for nothing.
+  /// Whether it only renews the linked sign-in, and does not ask the backend.
   var isForLink: Bool { goal.isOfProvider }
 }

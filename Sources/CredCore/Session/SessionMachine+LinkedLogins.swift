@@ -1,10 +1,11 @@
 /// Logins that a client brings beside a backend, to be linked to its user.
 ///
-/// They are passed when the link is made, as the mobile SDKs do it: nobody renews them, and a backend
-/// that got them for ever would refuse its user everything once they have ended. So a `login` is decided
-/// by the callback that brings them, and the next one goes without.
+/// They are passed once, when the link is made, as in the mobile SDKs. Nobody renews them: if credd
+/// sent them for ever, the backend would refuse everything once they have expired. So the callback
+/// that brings them decides the `login`, and later callbacks go without them.
 extension SessionMachine {
-  /// The backend has answered a callback with a token: what it brought is linked, and not sent again.
+  /// The backend has answered a callback with a token: the logins of that callback are linked, and
+  /// not sent again.
   mutating func loginsTaken(_ refresh: inout Refresh) {
     if refresh.bringsLogins { held.dropLoginsOfClients(plan) }
     refresh.bringsLogins = false

@@ -1,13 +1,13 @@
 /// Sign-ins at a provider that are linked to the user whom the backend vouches for (`link_backend`).
 ///
-/// The session stays the backend's. Beside it stands the provider's sign-in, whose fresh ID token goes
-/// into each callback: the backend links it. Where the provider is away, or has ended its sign-in, the
-/// callback goes without, for the identity is the user's already.
+/// The session belongs to the backend. Beside it stands the sign-in at the provider: its fresh ID
+/// token goes into each callback, and the backend links it. If the provider does not answer, or has
+/// ended its sign-in, the callback goes without the token: the identity is the user's already.
 extension SessionMachine {
-  /// The sign-in that is linked; nil where there is none.
+  /// The linked sign-in; nil if there is none.
   public var link: ProviderSession? { held.link }
 
-  /// Why nobody can be linked now; nil if a sign-in can.
+  /// Why no sign-in can be linked now; nil if one can.
   public var refusalOfLinking: ProtocolError? {
     guard plan.link != nil, plan.backend != .host else { return nil }
     if case .signedIn(.password) = held.state { return nil }
@@ -19,10 +19,10 @@ extension SessionMachine {
 
   // MARK: Sign-in
 
-  /// Takes the tokens of a sign-in that is to be linked. The callback that follows says whether the
+  /// Takes the tokens of a sign-in that must be linked. The callback that follows says whether the
   /// backend takes it.
   ///
-  /// - Returns: why it cannot; nil if it has.
+  /// - Returns: why the sign-in cannot be linked; nil if its tokens were taken.
   mutating func useLink(
     _ signIn: AcceptedSignIn, _ context: inout EventContext
   ) -> ProtocolError? {
@@ -42,13 +42,13 @@ extension SessionMachine {
     guard !refresh.hasTriedLink, let link = held.link, !link.refreshToken.isEmpty,
       !(link.idToken?.isUsable(now) ?? false)
     else { return nil }
-    // It has failed just now: a callback does not wait for a second attempt.
+    // The renewal has just failed: a callback does not wait for a second attempt.
     if let trouble = linkTrouble, now < trouble.pause.callersFrom { return nil }
     if let slow = linkRenewal, now >= slow.started + RefreshPolicy.linkGrace { return nil }
     return link
   }
 
-  /// Ends a link without which the backend has accepted the user, and with which it has not.
+  /// Ends a link that the backend has refused, after it has accepted the user without the link.
   mutating func endRefusedLink(_ refresh: Refresh, _ context: inout EventContext) {
     guard refresh.remedies.contains(.withoutLink),
       refresh.remedies.isDisjoint(with: [.withoutIdentity, .droppedIdentity, .newIdentity]),
@@ -58,7 +58,7 @@ extension SessionMachine {
     abandon([link], &context)
   }
 
-  /// Takes what the renewal of the linked sign-in has brought, and goes on with the callback.
+  /// Takes the result of the linked sign-in's renewal, and goes on with the callback.
   mutating func linkRenewalEnded(
     _ outcome: UpstreamOutcome, _ refresh: Refresh, _ context: inout EventContext
   ) {
@@ -75,7 +75,7 @@ extension SessionMachine {
     startNextCall(refresh, &context)
   }
 
-  /// Takes what a renewal of the linked sign-in has brought, also where no refresh waits for it any more.
+  /// Takes the result of the linked sign-in's renewal, even if no refresh waits for it any more.
   mutating func takeLinkRenewal(_ outcome: UpstreamOutcome, _ context: inout EventContext) {
     switch outcome {
     case .providerTokens(let tokens, let serverTime):
@@ -100,7 +100,7 @@ extension SessionMachine {
 
   // MARK: A provider that is slow
 
-  /// Whether a renewal is that of a linked sign-in, which nothing but its own tokens waits for.
+  /// Whether a renewal is that of a linked sign-in: only requests for its own tokens wait for it.
   func isOfLink(_ renewal: ProviderRenewal) -> Bool {
     [held, formerHeld].contains { $0?.link?.refreshToken == renewal.token }
   }
@@ -116,8 +116,8 @@ extension SessionMachine {
     return renewal.started + RefreshPolicy.linkGrace
   }
 
-  /// Lets a refresh go on without the new ID token of the linked sign-in, whose renewal goes on by
-  /// itself: the user's credentials come from the backend, and the provider does not hold them up.
+  /// Lets a refresh go on without the new ID token of the linked sign-in. The user's credentials
+  /// come from the backend, and a slow provider must not delay them. The renewal goes on by itself.
   mutating func leaveSlowLink(_ context: inout EventContext) {
     guard let linkGraceEnd, linkGraceEnd <= context.now, case .refreshing(var refresh) = work else {
       return
@@ -128,7 +128,7 @@ extension SessionMachine {
     startNextCall(refresh, &context)
   }
 
-  /// A provider that is away ends nothing: the next callback tries again.
+  /// If the provider does not answer, nothing ends: the next callback tries again.
   private mutating func linkFailed(_ failure: UpstreamFailure, _ context: inout EventContext) {
     if failure.failureClass == .signInRequired { return endLink(failure.message, &context) }
     noteLinkFailure(failure, context)
@@ -140,7 +140,7 @@ extension SessionMachine {
       .signInRequired,
       "the linked sign-in of \(name.quoted) has ended: \(reason); the session goes on "
         + "without it, and a new sign-in links it again")
-    // A login that is refused must not bring the dead token back.
+    // If the sign-in under way is refused, that must not bring the dead token back.
     if let dead = held.link { forgetLink(dead.refreshToken) }
     context.actions.append(.announce(.expiring(error)))
   }
@@ -151,7 +151,7 @@ extension SessionMachine {
     if signIn?.before.link?.refreshToken == refreshToken { signIn?.before.link = nil }
   }
 
-  /// The former refresh token may be dead, so a refused login goes back to this one.
+  /// The former refresh token may be dead, so a refused sign-in restores this one.
   mutating func replaceLink(_ next: ProviderSession) {
     if let before = signIn?.before.link, before.refreshToken == held.link?.refreshToken {
       signIn?.before.link = next
@@ -166,8 +166,8 @@ extension ProtocolError {
 }
 
 extension UpstreamFailure {
-  /// Whether a backend, or Cognito in its place, has refused a request for what it brings. Other failures
-  /// are about the user, this host or the way, or about what the backend gave.
+  /// Whether a backend, or Cognito in its place, may have refused a request because of the logins
+  /// in it. Other failures concern the user, this host, the network, or the backend's own answer.
   var mayRefuseLogins: Bool {
     guard !refusesHost, failureClass != .unknownUser else { return false }
     return [.backendRejected, .identityConflict, .tokenRejected].contains(code)

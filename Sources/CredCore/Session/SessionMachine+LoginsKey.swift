@@ -1,11 +1,13 @@
 /// Under which key the ID token of a user pool goes into a logins map.
 ///
-/// It is that of the configuration, else the documented one. Cognito does not say which one an identity
-/// pool wants of a user pool with the updated issuer. So where Cognito answers that issuer and key do not
-/// fit, and the token is from the pool's other issuer, that one's key is tried once in a refresh; what
-/// worked is kept with the sign-in. The user's identity stays the same one under both.
+/// The configuration names the key; else it is the documented one. If a user pool has the updated
+/// issuer, Cognito does not say which key the identity pool wants. So if Cognito answers that
+/// issuer and key do not fit, and the token is from the pool's other issuer, a refresh tries the
+/// key of that issuer once. The key that worked is kept with the sign-in. Both keys lead to the
+/// same identity of the user.
 extension SessionMachine {
-  /// The identity that must stay the user's. That of a guest becomes whichever the sign-in has.
+  /// The identity that must stay the user's. A guest's identity may be replaced by that of the
+  /// sign-in.
   var identityOfUser: IdentityID? {
     signIn?.before.state == .guest ? nil : held.identityID
   }
@@ -27,10 +29,10 @@ extension SessionMachine {
     setState(.signedIn(.provider(kept)), &context)
   }
 
-  /// Ends a refresh to which Cognito gave another identity than the known one, under a key that was tried;
-  /// that one stays.
+  /// Ends a refresh if Cognito gave another identity than the known one under the tried key. The
+  /// known identity stays.
   ///
-  /// - Returns: whether it did.
+  /// - Returns: whether it ended the refresh.
   mutating func refusesIdentity(
     _ identityID: IdentityID, _ refresh: Refresh, _ context: inout EventContext
   ) -> Bool {
@@ -58,7 +60,8 @@ extension SessionMachine {
 }
 
 extension ProviderSession {
-  /// This sign-in, with the key that worked for the former one, of whichever user.
+  /// This sign-in, with the key that worked for the former sign-in, even if that was another
+  /// user's.
   func usingKey(of before: ProviderSession?) -> ProviderSession {
     guard let before, before.usesUpdatedKey, before.issuer == issuer else { return self }
     return using(.updated)
@@ -75,7 +78,7 @@ extension Refresh {
     return issuers.loginsKey(form)
   }
 
-  /// Prepares a call under the pool's other key; nil where there is none to try.
+  /// Prepares a call under the pool's other key; nil if there is no other key to try.
   func underOtherKey(
     of session: ProviderSession, _ plan: SessionPlan, after failure: UpstreamFailure
   ) -> Refresh? {
@@ -90,8 +93,8 @@ extension Refresh {
     return refresh
   }
 
-  /// Whether Cognito has told, under a key that is being tried, that the known identity is another
-  /// user's. Then another one is not asked for.
+  /// Whether Cognito has answered, under the tried key, that the known identity is another user's.
+  /// Then credd does not ask for another identity.
   func isUnknownUnderTriedKey(_ failure: UpstreamFailure) -> Bool {
     guard triedKey != nil, knownIdentity != nil else { return false }
     return [.dropIdentityThenNewToken, .conflict].contains(failure.failureClass)
@@ -104,7 +107,7 @@ extension HeldProviderToken {
 }
 
 extension UpstreamFailure {
-  /// Cognito takes the tokens of a pool under its other key, but as another user's.
+  /// Cognito accepts the tokens of a pool under its other key, but as those of another user.
   static let anotherIdentityUnderKey = UpstreamFailure(
     upstream: .cognitoIdentity, failureClass: .permanentConfiguration, code: .identityConflict,
     message: "Cognito has another identity for this user under the key of the user pool's other "

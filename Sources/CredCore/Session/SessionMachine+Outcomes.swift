@@ -61,7 +61,7 @@ extension SessionMachine {
     }
   }
 
-  /// The outcome of a call, with what a backend repeats in web pages as its own word.
+  /// The outcome of a call. A repeated web page with status 401 counts as the backend's own answer.
   private mutating func judged(_ outcome: UpstreamOutcome, _ now: Instant) -> UpstreamOutcome {
     var pages = unauthorizedPages ?? UnauthorizedPages()
     defer { unauthorizedPages = pages == UnauthorizedPages() ? nil : pages }
@@ -75,9 +75,9 @@ extension SessionMachine {
     if refusesIdentity(identityID, refresh, &context) { return }
     var refresh = refresh
     keepTriedKey(&refresh, &context)
-    // With a token that a client brought, the identity is that token's, not the backend's word.
+    // If a client brought the token, the identity comes from that token, not from the backend.
     let isClients = refresh.method == .developerToken || signIn?.claimedIdentity != nil
-    // A renewal changes nothing about where the identity came from.
+    // A renewal does not change the origin of the identity.
     let wasWithheld = held.isIdentityWithheld && held.identityID == identityID
     setIdentity(identityID, isWithheld: isClients || wasWithheld, &context)
     setState(refresh.method.map { .signedIn($0) } ?? .guest, &context)
@@ -112,14 +112,15 @@ extension SessionMachine {
 
   // MARK: Remedies
 
-  /// Whether the refresh asks a backend for its token. Without one, a token is GetOpenIdToken's.
+  /// Whether the refresh asks a backend for its token. Without a backend, GetOpenIdToken gives the
+  /// token.
   var isBackendAsked: Bool {
     if case .backend = tokenSource { true } else { false }
   }
 
   private var isProviderAsked: Bool { if case .provider = tokenSource { true } else { false } }
 
-  /// Prepares another call after a failure that one can mend; nil where none is left.
+  /// Prepares another call that may mend a failure; nil if none is left.
   private mutating func remedy(
     _ refresh: Refresh, _ failure: UpstreamFailure, _ context: inout EventContext
   ) -> Refresh? {

@@ -1,11 +1,11 @@
 extension ProviderConversation.Present {
-  /// Whose a session is: somebody who would be replaced, or an identity that the sign-in would be linked
-  /// to.
+  /// The user of a session: a sign-in would replace this user, or would be linked to this identity.
   ///
-  /// - Parameter backendUser: whom the sign-in is linked to where no identity is known so far.
+  /// - Parameter backendUser: the user to whom the sign-in is linked if no identity is known so
+  ///   far.
   public init(_ machine: SessionMachine, linkedTo backendUser: String? = nil) {
     let identity = machine.identityID?.description
-    // Who is linked already.
+    // The user who is linked already.
     let link = machine.link.map { User($0) }
     if machine.plan.link != nil {
       self.init(user: link, linksTo: identity ?? backendUser)
@@ -29,6 +29,6 @@ extension ProviderConversation.Present.User {
       issuer: session.issuer.issuer, subject: session.subject, shown: session.username)
   }
 
-  /// Of a sign-in that no provider of OpenID Connect gave.
+  /// A user who did not sign in at a provider of OpenID Connect.
   fileprivate init(shown: String) { self.init(issuer: nil, subject: nil, shown: shown) }
 }

@@ -1,10 +1,10 @@
-/// Sessions of providers: a refresh token renews an ID token, and that goes into the logins map.
+/// Sessions of providers: a refresh token renews an ID token, which goes into the logins map.
 extension SessionMachine {
   // MARK: Sign-in
 
   /// Takes the tokens of a sign-in that a provider has accepted.
   ///
-  /// - Returns: why it cannot; nil if it has.
+  /// - Returns: why the tokens cannot be used; nil if they were taken.
   mutating func useProviderTokens(
     _ acceptedSignIn: AcceptedSignIn, _ context: inout EventContext
   ) -> ProtocolError? {
@@ -30,7 +30,7 @@ extension SessionMachine {
     return nil
   }
 
-  /// What they ask is about the account of the user before.
+  /// Refuses the waiters that ask about the account of the former user.
   private mutating func refuseAccountWaiters(_ context: inout EventContext) {
     for waiter in waiters where waiter.want == .accountToken {
       context.actions.append(.refuse(waiter.id, .anotherUserSignedIn))
@@ -40,7 +40,7 @@ extension SessionMachine {
 
   // MARK: Refresh
 
-  /// Takes renewed tokens. They are in the snapshot before the next call starts: where the provider
+  /// Takes renewed tokens. The snapshot has them before the next call starts: if the provider
   /// rotates refresh tokens, the former one is dead.
   mutating func providerTokensReceived(
     _ tokens: ProviderTokens, _ serverTime: WallTime?, _ refresh: Refresh,
@@ -62,7 +62,8 @@ extension SessionMachine {
     if refresh.goal == .token { succeed(&context) } else { startNextCall(refresh, &context) }
   }
 
-  /// Gives a new access token to the requests that act on the account. The session need not keep it.
+  /// Gives a new access token to the requests that act on the account. The session does not always
+  /// keep the token.
   private mutating func lend(_ token: Secret, _ context: inout EventContext) {
     for waiter in waiters where waiter.want == .accountToken {
       context.actions.append(.lendToken(waiter.id, token, isNew: true))
@@ -70,8 +71,8 @@ extension SessionMachine {
     waiters.removeAll { $0.want == .accountToken }
   }
 
-  /// Takes a refresh token that came without tokens of use. The former one may be dead, so the new one
-  /// is kept, unless the provider spoke of another person.
+  /// Takes a refresh token that came without usable tokens. The former one may be dead, so the new
+  /// one is kept, unless the provider named another person.
   mutating func refreshTokenReplaced(
     _ token: Secret, _ failure: UpstreamFailure, _ refresh: Refresh,
     _ context: inout EventContext
@@ -84,8 +85,8 @@ extension SessionMachine {
     fail(refresh, failure, &context)
   }
 
-  /// Replaces the session of a refresh. A login that is refused goes back to the session before it, with
-  /// the refresh token of now.
+  /// Replaces the sign-in of a refresh. If a sign-in under way is refused, the former sign-in comes
+  /// back with the present refresh token.
   private mutating func replace(
     _ session: ProviderSession, by next: ProviderSession, in refresh: inout Refresh,
     _ context: inout EventContext
@@ -109,7 +110,7 @@ extension Held {
     state = .signedIn(.provider(kept))
   }
 
-  /// When the next of them ends.
+  /// When the next provider's token ends.
   var providerTokenEnd: Instant? {
     guard case .signedIn(.provider(let session)) = state else { return link?.tokenEnd }
     return [session.tokenEnd, link?.tokenEnd].compactMap(\.self).min()
@@ -117,7 +118,7 @@ extension Held {
 }
 
 extension SignInState {
-  /// Of a provider; nil for another sign-in.
+  /// The sign-in at a provider; nil for another kind of sign-in.
   public var providerSession: ProviderSession? {
     if case .provider(let session) = method { session } else { nil }
   }
@@ -129,11 +130,11 @@ extension Refresh.Remedies {
   }
 }
 
-/// By which operation a user pool's tokens are renewed.
+/// The operation that renews a user pool's tokens.
 public enum PoolRenewalWay: Sendable, Equatable {
-  /// With and without rotation of refresh tokens.
+  /// Works with and without rotation of refresh tokens.
   case getTokensFromRefreshToken
-  /// InitiateAuth, where a pool or an emulator does not know the other one.
+  /// InitiateAuth, if a pool or an emulator does not know GetTokensFromRefreshToken.
   case refreshTokenAuth
 
   /// Whether the reply may have another refresh token. A pool that rotates them refuses InitiateAuth.
@@ -141,7 +142,7 @@ public enum PoolRenewalWay: Sendable, Equatable {
 }
 
 extension ProtocolError {
-  /// The answer to what was asked about the account of a user who is not signed in any more.
+  /// The answer to a request about the account of a user who is not signed in any more.
   public static let anotherUserSignedIn = ProtocolError(
     .signInRequired, "another user has signed in meanwhile; nothing was done")
 }

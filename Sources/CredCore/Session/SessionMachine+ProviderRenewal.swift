@@ -1,6 +1,6 @@
-/// A renewal at a user pool or a provider outlives the refresh that asked for it: where refresh tokens
-/// are rotated, its outcome alone has the next one. A `clear`, a sign-in or another profile ends the
-/// refresh; the session then takes the tokens all the same, and asks for nothing else meanwhile.
+/// A renewal at a user pool or a provider. It outlives the refresh that asked for it: if refresh
+/// tokens are rotated, only its outcome has the next one. A `clear`, a sign-in or another profile
+/// ends the refresh. The session still takes the tokens, and starts no other renewal meanwhile.
 struct ProviderRenewal: Sendable, Equatable {
   let call: CallID
   /// The refresh token that was sent.
@@ -9,32 +9,33 @@ struct ProviderRenewal: Sendable, Equatable {
 }
 
 extension Refresh {
-  /// Whether a renewal that another refresh asked for is the one that this one would ask for.
+  /// Whether this refresh can use the outcome of a renewal that another refresh asked for.
   func takes(_ outcome: UpstreamOutcome, of renewal: ProviderRenewal) -> Bool {
     guard case .provider(let session) = method, session.refreshToken == renewal.token else {
       return false
     }
     if case .providerTokens = outcome { return true }
-    // With an ID token it can go on without the pool.
+    // If there is an ID token, the refresh can go on without the pool.
     return session.idToken == nil
   }
 }
 
 extension ProviderSession {
-  /// With the refresh token of a renewal that ends after the session; the same where it failed.
+  /// This sign-in with the refresh token of a renewal that ends after the session; unchanged if the
+  /// renewal failed.
   public func continued(by outcome: UpstreamOutcome, at now: Instant) -> ProviderSession {
     switch outcome {
     case .providerTokens(let tokens, let serverTime) where isUser(of: tokens):
       renewed(tokens, serverTime: serverTime, received: now, keepsAccessToken: true)
-    // Another user's: it is to end too.
+    // The tokens are another user's: their sign-in must end too.
     case .providerTokens(let tokens, _): replacing(refreshToken: tokens.refresh ?? refreshToken)
     case .refreshTokenReplaced(let token, _): replacing(refreshToken: token)
     default: self
     }
   }
 
-  /// What a renewal has shown to live, and what is to be revoked unless a session keeps it; nil where it
-  /// has shown nothing new.
+  /// The sign-in with the tokens that a renewal has shown to be alive: they are to be revoked
+  /// unless a session keeps them. Nil if the renewal has shown nothing new.
   public func shown(by outcome: UpstreamOutcome, at now: Instant) -> ProviderSession? {
     if case .providerTokens(let tokens, _) = outcome, isUser(of: tokens), tokens.refresh == nil {
       return nil
@@ -50,17 +51,19 @@ extension SessionMachine {
   /// The call of the renewal that is under way, of its own sign-in or of the linked one.
   public var renewalCall: CallID? { awaitedRenewal?.call }
 
-  /// The renewal under way of the session that is held, or that a refused sign-in goes back to.
+  /// The renewal under way of a sign-in that is held, or that comes back if the sign-in under way
+  /// is refused.
   var awaitedRenewal: ProviderRenewal? {
     guard let renewal else { return nil }
     return holds(renewal.token) ? renewal : nil
   }
 
-  /// What a refused sign-in goes back to. After an accepted one nothing goes back.
+  /// The state before the sign-in under way, restored if it is refused; nil once the sign-in is
+  /// accepted.
   var formerHeld: Held? { signIn.flatMap { $0.isAccepted ? nil : $0.before } }
 
-  /// The sign-ins at user pools and providers whose tokens it has: its own, the one that is linked, and
-  /// those that a refused sign-in goes back to.
+  /// The sign-ins at user pools and providers whose tokens the session has: its own, the linked
+  /// one, and those that come back if the sign-in under way is refused.
   public var providerSessions: [ProviderSession] {
     var sessions = held.providerSessions
     for former in formerHeld?.providerSessions ?? []
@@ -70,17 +73,18 @@ extension SessionMachine {
     return sessions
   }
 
-  /// Has tokens revoked that it does not hold any more.
+  /// Asks to revoke tokens that the session does not hold any more.
   func abandon(_ sessions: [ProviderSession], _ context: inout EventContext) {
     for session in sessions where !session.refreshToken.isEmpty && !holds(session.refreshToken) {
       context.actions.append(.abandon(session))
     }
   }
 
-  /// Whether a refresh token of a user pool or a provider is the session's. A sign-in that brought none
-  /// is known by none.
+  /// Whether the session holds a refresh token of a user pool or a provider. An empty token belongs
+  /// to no session.
   ///
-  /// - Parameter withFormer: whether that of the session counts to which a refused sign-in goes back.
+  /// - Parameter withFormer: whether the tokens count that come back if the sign-in under way is
+  ///   refused.
   public func holds(_ refreshToken: Secret, withFormer: Bool = true) -> Bool {
     guard !refreshToken.isEmpty else { return false }
     let former = withFormer ? formerHeld : nil
@@ -89,10 +93,10 @@ extension SessionMachine {
     }
   }
 
-  /// Lets a refresh wait for the renewal under way, if there is one. That of a linked sign-in holds up
-  /// another renewal alone.
+  /// Lets a refresh wait for the renewal under way, if there is one. A renewal of a linked sign-in
+  /// delays only another renewal.
   ///
-  /// - Returns: whether it waits.
+  /// - Returns: whether the refresh waits.
   mutating func waitsForRenewal(_ refresh: Refresh, before call: UpstreamCall) -> Bool {
     guard let renewal = awaitedRenewal, refresh.call != renewal.call,
       call.isRenewal || !isOfLink(renewal)
@@ -104,8 +108,8 @@ extension SessionMachine {
     return true
   }
 
-  /// The renewal under way has ended. No refresh waits for its tokens: they are kept, and a refresh
-  /// that waited for its end goes on.
+  /// The renewal under way has ended, and no refresh waits for its tokens. They are kept, and a
+  /// refresh that waited for the end of the renewal goes on.
   mutating func renewalEnded(
     _ renewal: ProviderRenewal, _ outcome: UpstreamOutcome, _ context: inout EventContext
   ) {
@@ -131,7 +135,8 @@ extension SessionMachine {
     startNextCall(refresh, &context)
   }
 
-  /// Changes the session whose renewal it was, as it is held and as a refused sign-in goes back to it.
+  /// Changes the sign-in that was renewed: the held one, and the one that comes back if the sign-in
+  /// under way is refused.
   private mutating func keep(
     of renewal: ProviderRenewal, _ change: (ProviderSession) -> ProviderSession
   ) {
@@ -144,7 +149,7 @@ extension Held {
   /// Its own sign-in at a user pool or provider, and the one that is linked.
   var providerSessions: [ProviderSession] { [state.providerSession, link].compactMap(\.self) }
 
-  /// Changes the session with a refresh token: its own, or the one that is linked.
+  /// Changes the sign-in that has this refresh token: the session's own, or the linked one.
   fileprivate mutating func change(_ token: Secret, _ change: (ProviderSession) -> ProviderSession)
   {
     if case .signedIn(.provider(let session)) = state, session.refreshToken == token {

@@ -4,7 +4,7 @@ extension SessionMachine {
   /// Starts a refresh if its time has come or a new caller is a reason to start it now.
   mutating func startIfDue(_ context: inout EventContext) {
     if case .refreshing(var refresh) = work {
-      // A caller that wants credentials extends a refresh that was for the backend's token alone.
+      // A caller that wants credentials extends a refresh that was only for the backend's token.
       if !refresh.isForLink, waiters.contains(where: { $0.want == .credentials }) {
         refresh.goal = .credentials
       }
@@ -14,7 +14,7 @@ extension SessionMachine {
     }
   }
 
-  /// When the next refresh starts if no event comes before; nil where it takes an event first.
+  /// When the next refresh starts if no event comes before; nil if it needs an event.
   var nextStart: Instant? {
     guard work == .idle, canRefresh else { return nil }
     var start = isInUse ? held.pause?.until ?? held.credentials?.refreshAt : nil
@@ -25,23 +25,23 @@ extension SessionMachine {
     return start
   }
 
-  /// When a refresh starts for a caller that waits; nil if that is past its deadline.
+  /// When a refresh starts for a caller that waits; nil if that is after the caller's deadline.
   private func nextStart(for waiter: Waiter) -> Instant? {
     guard let (pause, failed) = pause(for: waiter) else {
       let start = earliestStart(for: waiter)
       return start < waiter.deadline ? start : nil
     }
     guard pause.until < waiter.deadline else { return nil }
-    // A caller that comes during the pause waits no longer than one that comes after it. One that has
-    // waited for that attempt waits for the next planned one: otherwise a single caller would end each
-    // pause.
+    // A caller that comes during the pause does not wait longer than one that comes after it. A
+    // caller that was there before the failed attempt waits for the next planned one: otherwise a
+    // single caller would end each pause.
     return failed.map { waiter.arrived > $0 } ?? true ? pause.callersFrom : pause.until
   }
 
-  /// When a refresh that nobody asked for may start; nil while one is under way, or where none is
-  /// possible without a sign-in. A user who signed out stays so.
+  /// When a refresh that nobody asked for may start; nil while one is under way, or if none is
+  /// possible without a sign-in. A user who signed out stays signed out.
   ///
-  /// - Parameter signingIn: whether it may be the user's first.
+  /// - Parameter signingIn: whether the refresh may also sign the user in for the first time.
   public func unattendedStart(signingIn: Bool) -> Instant? {
     guard work == .idle, signIn == nil, canRefresh else { return nil }
     if case .signedOut(let isByUser) = held.state, isByUser || !signingIn { return nil }
@@ -77,7 +77,8 @@ extension SessionMachine {
     waiter.arrived == now && callersStart(for: waiter) <= now
   }
 
-  /// Whether a waiter that a refresh serves is a reason for one to start now.
+  /// Whether a refresh should start now for this waiter. The waiter must be one that a refresh can
+  /// serve.
   func isDue(_ waiter: Waiter, _ now: Instant) -> Bool {
     startsRefresh(waiter, now) || nextStart(for: waiter).map { $0 <= now } ?? false
   }
@@ -87,7 +88,7 @@ extension SessionMachine {
     pause(for: waiter)?.pause.callersFrom ?? earliestStart(for: waiter)
   }
 
-  /// Only a backend gives tokens, and a linked sign-in; guests and logins have none.
+  /// Only a backend and a linked sign-in give tokens; guests and logins have none.
   func isServedByRefresh(_ waiter: Waiter) -> Bool {
     switch (waiter.want, tokenSource) {
     case (.credentials, _), (.token, .backend): true
@@ -97,7 +98,7 @@ extension SessionMachine {
     }
   }
 
-  /// A caller that wants better than what just arrived waits for a minimum interval.
+  /// A caller that does not accept what just arrived waits for a minimum interval.
   func earliestStart(for waiter: Waiter) -> Instant {
     let received =
       switch waiter.want {
@@ -117,7 +118,7 @@ extension SessionMachine {
     var refresh = Refresh(goal: nextGoal(context.now), method: tokenSource.method)
     refresh.knownIdentity = identityOfUser
     if !refresh.isForLink { held.pause = held.pause?.ended(context.now) }
-    // A token of the user pool that is held is not what its waiter asks for.
+    // A waiter asks for a token of the user pool, and does not accept the held one.
     refresh.isForced = waiters.contains {
       guard !wantsLinkToken($0) else { return false }
       return $0.mustRefresh || $0.want.isOfProvider && earliestStart(for: $0) <= context.now
@@ -141,7 +142,7 @@ extension SessionMachine {
 // MARK: - Which call is next
 
 extension SessionMachine {
-  /// Starts the next call of a refresh, chosen by what the session holds.
+  /// Starts the next call of a refresh, chosen by the tokens that the session holds.
   mutating func startNextCall(_ refresh: Refresh, _ context: inout EventContext) {
     guard let call = nextCall(for: refresh, context.now) else { return stopRefresh() }
     startCall(call, for: refresh, &context)
@@ -151,8 +152,8 @@ extension SessionMachine {
   mutating func startCall(
     _ call: UpstreamCall, for refresh: Refresh, _ context: inout EventContext
   ) {
-    // A password is checked now: no other call could take its place, and a linked sign-in that is being
-    // renewed has nothing to do with it.
+    // A password is checked now: no other call can replace the check, and it does not depend on the
+    // renewal of a linked sign-in.
     if !call.isPasswordCheck, waitsForRenewal(refresh, before: call) { return }
     var refresh = refresh
     let id = context.callIDs.next()
@@ -176,6 +177,6 @@ extension SessionMachine {
 
   // MARK: Where the tokens come from
 
-  /// Nil where only a sign-in helps.
+  /// Nil if only a sign-in helps.
   var tokenSource: TokenSource? { held.tokenSource(plan, claimed: signIn?.claimedIdentity) }
 }

@@ -41,11 +41,13 @@ extension SessionMachine {
     }
     startRefresh(&context)
     if case .refreshing = work { return }
-    // A sign-in by the host in a profile that has no source of tokens: no outcome would end it.
+    // A sign-in by the host in a profile without a source of tokens: no outcome would end the
+    // sign-in.
     cancelSignIn(signInRequired, &context)
   }
 
-  /// Changes what is held in a sign-in that is not accepted yet, so that nothing is announced.
+  /// Changes the held state as part of a sign-in that is not accepted yet, so that nothing is
+  /// announced.
   mutating func change(_ context: inout EventContext, _ body: (inout Held) -> Void) {
     let hadCredentials = held.credentials != nil
     body(&held)
@@ -54,8 +56,8 @@ extension SessionMachine {
 
   // MARK: Acceptance
 
-  /// Whether the backend is checking a password. No other call can make up for its refusal: it could
-  /// only succeed for the user who was signed in before.
+  /// Whether the backend is checking a password. If it refuses the password, no other call helps:
+  /// that call would succeed only for the user who was signed in before.
   var awaitsPassword: Bool {
     guard let signIn, case .password = signIn.kind else { return false }
     return !signIn.isAccepted
@@ -97,8 +99,9 @@ extension SessionMachine {
     _ refresh: Refresh, _ failure: UpstreamFailure, _ context: inout EventContext
   ) -> Bool {
     guard let ended = signIn else { return false }
-    // An unavailable upstream did not refuse the user's own tokens: they are tried again. What a
-    // client brought is not accepted on trust, nor is a link that the backend has not seen.
+    // An unavailable upstream did not refuse the user's own tokens: they are tried again. But
+    // tokens of a client, or a link that the backend has not seen, are not accepted without an
+    // answer.
     if failure.failureClass.isTransient, case .signedIn = held.state,
       ended.isAccepted || !isUndecided(refresh)
     {
@@ -109,7 +112,7 @@ extension SessionMachine {
     refuse(ended, Self.refusal(of: failure), &context)
     if ended.isAccepted { return false }
     rollBack(ended, &context)
-    // The session's own next refresh would try the same: the failure counts for it.
+    // If the session's own next refresh would try the same, the failure counts for the session.
     return ended.kind != .host || tokenSource?.method != refresh.method
   }
 
@@ -127,10 +130,10 @@ extension SessionMachine {
     }
   }
 
-  /// Refuses a sign-in because of another wish of the user. It is rolled back although the backend
-  /// may still accept the password.
+  /// Refuses a sign-in because the user wants something else now. It is rolled back, although the
+  /// backend may still accept the password.
   ///
-  /// - Parameter abandons: whether the tokens that it brought are to be revoked.
+  /// - Parameter abandons: whether the tokens of the sign-in are to be revoked.
   mutating func cancelSignIn(
     _ error: ProtocolError, abandons: Bool = true, _ context: inout EventContext
   ) {
@@ -144,13 +147,13 @@ extension SessionMachine {
   private func refuse(
     _ ended: SignInUnderWay, _ error: ProtocolError, _ context: inout EventContext
   ) {
-    // Who was accepted stays signed in: the failure is the session's own.
+    // An accepted user stays signed in: the failure is the session's own.
     context.actions.append(.signInEnded(ended.number, ended.isAccepted ? nil : error))
     for client in ended.clients { context.actions.append(.refuse(client, error)) }
   }
 
   /// Restores the state before the sign-in. Watchers were not told of the sign-in, so nothing is
-  /// announced. The tokens that it brought are nobody's.
+  /// announced. No session has the tokens of the sign-in any more.
   private mutating func rollBack(
     _ refused: SignInUnderWay, abandons: Bool = true, _ context: inout EventContext
   ) {

@@ -1,6 +1,6 @@
 extension SessionMachine {
-  /// Drops everything. The outcome of a call under way is dropped too. Whoever signs out says what
-  /// becomes of the tokens at those who gave them.
+  /// Drops everything. The outcome of a call under way is dropped too. The service decides whether
+  /// the tokens are revoked where they came from.
   mutating func signOut(_ context: inout EventContext) {
     cancelSignIn(
       ProtocolError(.signInFailed, "a logout of the same profile came in between"),
@@ -14,7 +14,7 @@ extension SessionMachine {
     forgetCredentials(&context)
     held.username = nil
     held.customRoleARN = nil
-    // Its message may be about this user.
+    // The failure's message may be about this user.
     lastFailure = nil
     unauthorizedPages = nil
     forgetIdentity(&context)
@@ -24,7 +24,7 @@ extension SessionMachine {
   /// Why clients of a uid's former owner are refused.
   public static let uidPassedOn = "this uid belongs to another user now"
 
-  /// Drops everything of the person before, whose clients get nothing of the new person. The new
+  /// Drops everything of the former person, whose clients get nothing of the new person. The new
   /// person never signed out, so an unattended sign-in is allowed.
   mutating func changeUser(_ context: inout EventContext) {
     for waiter in waiters {
@@ -43,15 +43,15 @@ extension SessionMachine {
 
   /// `credentials` is the mobile SDKs' clearCredentials, `identity` their clearKeychain.
   mutating func clear(_ scope: ClearScope, _ context: inout EventContext) {
-    // A pending sign-in could be rolled back to what is to be dropped. An accepted one goes on, and
-    // fetches everything anew.
+    // A pending sign-in is ended, because it could be rolled back to a state that is dropped now.
+    // An accepted sign-in goes on and fetches everything anew.
     if let signIn, !signIn.isAccepted {
       cancelSignIn(
         ProtocolError(.signInFailed, "a clear of the same profile came in between"), &context)
     }
     defer { resumeSignIn(&context) }
     forgetCredentials(&context)
-    // The call under way was made for what is dropped.
+    // The call under way uses what is dropped now.
     if case .refreshing = work { stopRefresh() }
     guard scope == .identity else { return }
     endRefresh()
@@ -67,7 +67,7 @@ extension SessionMachine {
       setState(.signedOut(byUser: plan.worksUnattended), &context)
     case .signedIn(.host), .signedIn(.tokenFile), .signedIn(.password),
       .signedIn(.provider), .signedOut:
-      // These sign in again without what was dropped.
+      // These users sign in again without the dropped parts.
       break
     }
   }
@@ -90,7 +90,8 @@ extension SessionMachine {
 
   // MARK: Tokens and logins that expire
 
-  /// Whether to warn: not of tokens that were refused, nor of those that are not accepted yet.
+  /// Whether to warn that tokens expire. There is no warning for tokens that were refused, or that
+  /// are not accepted yet.
   private var warnsOfExpiry: Bool {
     if case .tokensInvalid = held.state { return false }
     return signIn?.isAccepted ?? true
@@ -131,14 +132,15 @@ extension SessionMachine {
     resumeSignIn(&context)
   }
 
-  /// Goes on with a sign-in whose call was dropped. There may be no source of tokens for it any more.
+  /// Goes on with a sign-in whose call was dropped. The changed profile may have no source of
+  /// tokens for it.
   private mutating func resumeSignIn(_ context: inout EventContext) {
     guard signIn != nil, work == .idle else { return }
     startRefresh(&context)
     if work == .idle { cancelSignIn(signInRequired, &context) }
   }
 
-  /// Programs may have them no longer.
+  /// Programs may not have access tokens any more.
   private mutating func dropAccessTokens() {
     held.dropAccessTokens()
     signIn?.before.dropAccessTokens()
@@ -149,7 +151,7 @@ extension SessionMachine {
     work = .refreshing(refresh)
   }
 
-  /// What a provider gave goes to no other, and to no other place.
+  /// Tokens of a provider go to no other provider, and to no other address.
   private mutating func leaveLink(isElsewhere: Bool, _ context: inout EventContext) {
     let issuer = isElsewhere ? nil : plan.link
     let isLeft = { (link: ProviderSession?) in link.map { $0.issuer != issuer } ?? false }
@@ -157,7 +159,7 @@ extension SessionMachine {
     // The tokens of a link that is being made are revoked with it.
     if case .provider = signIn?.kind { cancelSignIn(Self.configurationChanged, &context) }
     let links = [held.link, signIn?.before.link].filter(isLeft).compactMap(\.self)
-    // Also one that waits for a renewal that another refresh asked for.
+    // Stops also a refresh that waits for a renewal which another refresh asked for.
     if linkGraceEnd != nil { stopRefresh() }
     if isLeft(held.link) { held.link = nil }
     if isLeft(signIn?.before.link) { signIn?.before.link = nil }
@@ -170,8 +172,8 @@ extension SessionMachine {
   private mutating func dropCredentialsOfOldProfile(_ context: inout EventContext) {
     forgetCredentials(&context)
     signIn?.before.credentials = nil
-    // The call under way asks in the old way. The check of a password does not depend on it, and must
-    // not be repeated.
+    // The call under way asks for the old credentials. The check of a password does not depend on
+    // the change, and must not be repeated.
     if case .refreshing = work, !awaitsPassword { endRefresh() }
   }
 
@@ -190,7 +192,7 @@ extension SessionMachine {
     let tokens = providerSessions
     signIn?.before.leaveBackend()
     held.leaveBackend()
-    // Nobody has agreed to be linked to a user of the new one.
+    // The user has not agreed to be linked to a user of the new backend.
     signIn?.before.link = nil
     held.link = nil
     abandon(tokens, &context)
@@ -207,12 +209,12 @@ extension SessionMachine {
     let tokens = held.providerSessions
     forgetUser(&context)
     abandon(tokens, &context)
-    // The change is no logout; an earlier logout still holds.
+    // The change does not count as a logout; an earlier logout still holds.
     held.state = .signedOut(byUser: byUser)
   }
 }
 
-/// What a changed configuration of its profile means for a session.
+/// What a session must drop when the configuration of its profile changes.
 public struct ProfileChange: OptionSet, Sendable, Hashable {
   public let rawValue: UInt8
 
@@ -229,12 +231,13 @@ public struct ProfileChange: OptionSet, Sendable, Hashable {
   public static let backend = ProfileChange(rawValue: 2)
   /// The identity or the kind of sign-in would be another: the session begins anew.
   public static let identity = ProfileChange(rawValue: 4)
-  /// The same as ``backend`` of the provider whose sign-ins are linked.
+  /// As ``backend``, for the provider whose sign-ins are linked.
   public static let link = ProfileChange(rawValue: 8)
 }
 
 extension Profile {
-  /// What a session keeps when its profile becomes `next`: the same as across a restart.
+  /// The parts of a session that are affected if its profile becomes `next`. A restart applies the
+  /// same rules.
   public func change(to next: Profile) -> ProfileChange {
     if identityFingerprint != next.identityFingerprint { return .identity }
     var change = ProfileChange.nothingHeld

@@ -1,10 +1,10 @@
 extension SessionMachine {
   /// Answers each waiter that can be answered now, and each whose deadline has passed.
   ///
-  /// - Parameter beforeRefresh: true before a refresh may start. Then nobody is refused, and a
-  ///   waiter that prefers fresher credentials is not answered with valid ones yet.
+  /// - Parameter beforeRefresh: true before a refresh may start. Then no waiter is refused, and a
+  ///   waiter that prefers fresher credentials does not get older valid ones yet.
   mutating func answerWaiters(_ context: inout EventContext, beforeRefresh: Bool) {
-    // While a call is under way, a new request changes nothing for the waiters before it: only the
+    // While a call is under way, a new request changes nothing for earlier waiters: only the
     // outcome or a deadline does, and both are events of their own.
     let start = work != .idle ? context.firstToAnswer : 0
     let first = waiters[start...].firstIndex { answer(to: $0, context.now, beforeRefresh) != nil }
@@ -62,14 +62,14 @@ extension SessionMachine {
 
   // MARK: What a waiter accepts
 
-  /// False until Cognito has accepted a token that a client brought.
+  /// False if a client brought the token and Cognito has not accepted it yet.
   private var isTokenAccepted: Bool {
     guard let signIn, held.state == .signedIn(.developerToken) else { return true }
     return signIn.isAccepted || signIn.kind != .tokens
   }
 
-  /// Whether a waiter gives a refresh some time before it takes credentials that are merely valid.
-  /// In a pause it does not: nothing fresher comes that soon.
+  /// Whether a waiter waits some time for a refresh before it takes credentials that are merely
+  /// valid. In a pause it does not: nothing fresher comes soon.
   func waitsForFresher(_ waiter: Waiter) -> Bool {
     guard case .refreshing = work, waiter.want == .credentials, held.credentials != nil else {
       return false
@@ -88,7 +88,8 @@ extension SessionMachine {
       return ProtocolError(
         .timeout, "no answer from upstream yet; the refresh goes on", retryAfter: .seconds(1))
     }
-    // A `login` may come before the deadline. Another one's account is not for this request.
+    // A `login` may come before the deadline. But if another user signs in, this request must not
+    // act on that user's account.
     if needsSignIn(waiter) {
       return isLate || waiter.want == .accountToken ? signInRequired(for: waiter) : nil
     }
@@ -102,7 +103,8 @@ extension SessionMachine {
     return error
   }
 
-  /// For a caller that wants better than what just arrived and does not wait for the next refresh.
+  /// The refusal of a caller that does not accept what just arrived, and does not wait for the next
+  /// refresh.
   private func tooManyRequests(_ waiter: Waiter, _ now: Instant) -> ProtocolError {
     ProtocolError(
       .tooManyRequests, "refreshed a moment ago", retryAfter: earliestStart(for: waiter) - now)
@@ -114,11 +116,12 @@ extension SessionMachine {
 extension Held {
   /// Why only a sign-in helps.
   ///
-  /// - Parameter failure: the last one since the last success.
+  /// - Parameter failure: the last failure since the last success.
   fileprivate func signInRequired(after failure: UpstreamFailure?) -> ProtocolError {
     let reason =
       switch state {
-      // The end of a refused token is dropped with the token, so this one expired.
+      // When a token is refused, its end is dropped with it. Here the end is known, so the token
+      // has expired.
       case .tokensInvalid(.developerToken) where !loginExpirations.ends.isEmpty:
         "the developer token has run out"
       case .tokensInvalid:
@@ -133,7 +136,7 @@ extension Held {
   private static func reasonOfInvalidTokens(_ failure: UpstreamFailure?) -> String {
     let reason = "the sign-in is no longer accepted"
     guard let failure else { return reason }
-    // Such a failure says it by itself, and by whom.
+    // The message of such a failure says already that a sign-in is needed, and where.
     return failure.failureClass == .signInRequired
       ? failure.message : "\(reason): \(failure.message)"
   }

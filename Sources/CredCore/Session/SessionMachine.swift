@@ -1,28 +1,28 @@
 /// One Unix user in one profile: the sign-in, the credentials, the call under way and the callers
 /// that wait.
 ///
-/// Events go in, actions come out, and the daemon performs them. The machine reads no clock and draws
-/// no random numbers. After every event the daemon reads ``nextWake`` and sends `timePassed` at that
-/// time: no timer has to be cancelled, and none can be stale.
+/// Events go in, actions come out, and the daemon performs them. The machine reads no clock and has
+/// no random generator of its own. After every event the daemon reads ``nextWake`` and sends
+/// `timePassed` at that time: no timer has to be cancelled, and none can be stale.
 public struct SessionMachine: Sendable {
   public typealias Event = MachineEvent
   public typealias Action = MachineAction
 
   /// Whether a refresh is under way.
   indirect enum Work: Sendable, Equatable {
-    /// Goes to `refreshing`. With `held.pause` set, the last refresh failed: the next one starts at
-    /// the end of the pause, or earlier for a new caller.
+    /// Goes to `refreshing`. If `held.pause` is set, the last refresh failed: the next one starts
+    /// at the end of the pause, or earlier for a new caller.
     case idle
     /// Goes to `idle`; `held.pause` is then set if the refresh failed.
     case refreshing(Refresh)
   }
 
   public internal(set) var plan: SessionPlan
-  /// What watchers were told last. A change that is undone before the next announcement is not
-  /// announced.
+  /// The state that watchers were told last. A change that is undone before the next announcement
+  /// is not announced.
   var announcedState: ReportedState
   @Boxed var announcedIdentity: IdentityID?
-  /// What is stored, and what a refused sign-in goes back to.
+  /// The part that is stored, and that is restored when a sign-in is refused.
   var held = Held()
   /// The time of the last request. The daemon updates it when it answers from its cache.
   public var lastAsked: Instant
@@ -32,7 +32,7 @@ public struct SessionMachine: Sendable {
   public internal(set) var refreshCount = 0
   @Boxed var signIn: SignInUnderWay? = nil
   var work = Work.idle
-  /// The renewal at a provider that is under way, if any; it may be of a session that is gone.
+  /// The renewal at a provider that is under way, if any. Its sign-in may have ended already.
   @Boxed var renewal: ProviderRenewal? = nil
   /// Nil unless the last renewal of the linked sign-in failed.
   @Boxed var linkTrouble: LinkTrouble? = nil
@@ -53,7 +53,7 @@ public struct SessionMachine: Sendable {
   ///
   /// - Parameters:
   ///   - callIDs: gives the ids of calls that start.
-  ///   - random: used for jitter alone.
+  ///   - random: used only for jitter.
   public mutating func handle(
     _ event: Event, now: Instant, callIDs: inout CallIDs,
     random: inout some RandomNumberGenerator
@@ -101,7 +101,7 @@ public struct SessionMachine: Sendable {
     }
   }
 
-  /// What an event needs, and the actions that it leads to.
+  /// The input of an event, and the actions that it causes.
   struct EventContext {
     let now: Instant
     /// Uniform in `0..<1`.
@@ -130,14 +130,15 @@ public struct SessionMachine: Sendable {
 
   // MARK: Expiry
 
-  /// Drops what has expired. Runs before and after each event, so that nothing expired is used.
+  /// Drops expired tokens, logins and credentials. Runs before and after each event, so that
+  /// nothing expired is used.
   mutating func dropExpired(_ context: inout EventContext) {
     if let credentials = held.credentials, credentials.servableUntil <= context.now {
       held.credentials = nil
       context.actions.append(.credentialsChanged)
     }
     held.removeExpiredLogins(at: context.now)
-    // A call under way has them.
+    // A call under way uses them.
     if work == .idle { held.dropEndedProviderTokens(context.now) }
     guard let tokenEnd, tokenEnd <= context.now else { return }
     held.token = nil
@@ -147,7 +148,7 @@ public struct SessionMachine: Sendable {
     }
   }
 
-  /// Drops a token of unknown lifetime after its one use. A token that a client brought stays: there
+  /// Drops a token of unknown lifetime after its only use. A token of a client stays, because there
   /// is no other.
   private mutating func dropUsedToken(_ now: Instant) {
     guard let token = held.token, token.lifetime == nil, held.state != .signedIn(.developerToken)
@@ -155,7 +156,7 @@ public struct SessionMachine: Sendable {
     if token.usableUntil <= now { held.token = nil }
   }
 
-  /// When the token is dropped; nil where its lifetime is unknown.
+  /// When the token is dropped; nil if its lifetime is unknown.
   private var tokenEnd: Instant? {
     guard let token = held.token, token.lifetime != nil else { return nil }
     // An exchange of a client's token that has started may succeed after the token's end.
@@ -187,8 +188,8 @@ public struct SessionMachine: Sendable {
     announcedIdentity = nil
   }
 
-  /// Announces a new state and a new identity. Waits until a sign-in is accepted, because a refused
-  /// one changes nothing.
+  /// Announces a new state and a new identity. Does nothing until a sign-in is accepted, because a
+  /// refused sign-in changes nothing.
   mutating func announceChanges(_ context: inout EventContext) {
     guard signIn?.isAccepted ?? true else { return }
     // A dropped identity is announced together with the one that replaces it.
@@ -209,9 +210,9 @@ public struct SessionMachine: Sendable {
 extension SessionMachine {
   public var state: SignInState { held.state }
   public var identityID: IdentityID? { held.identityID }
-  /// The same, where a backend may see it.
+  /// The IdentityId, if a backend may see it.
   public var identityForBackend: IdentityID? {
-    // Beside a backend, logins stand alone: their identity is not the backend's.
+    // If logins sign the user in although there is a backend, the identity is not the backend's.
     held.state.method == .logins && plan.backend != .none ? nil : held.identityForBackend
   }
   public var logins: LoginsMap { held.logins }
@@ -221,12 +222,12 @@ extension SessionMachine {
   /// Failed refreshes since the last success.
   public var failures: Int { held.backOff.failures }
 
-  /// The call whose outcome is awaited; any other is stale.
+  /// The call whose outcome is awaited; the outcome of any other call is stale.
   public var awaitedCall: CallID? {
     if case .refreshing(let refresh) = work { refresh.call } else { awaitedRenewal?.call }
   }
 
-  /// Whether the user of a sign-in of that number, which is being carried out, is signed in already.
+  /// Whether the sign-in of that number is under way and its user is signed in already.
   public func hasAccepted(_ number: UInt64) -> Bool {
     signIn.map { $0.number == number && $0.isAccepted } ?? false
   }
@@ -251,7 +252,8 @@ extension SessionMachine {
     held.credentials.map { min($0.refreshAt, $0.freshUntil) } ?? Instant(nanoseconds: .min)
   }
 
-  /// When the next refresh starts, and why then, for people. Without a time it takes an event first.
+  /// When the next refresh starts, and why then, for people. Without a time, an event must come
+  /// first.
   public var nextRefresh: (at: Instant?, reason: String) {
     switch work {
     case .refreshing: return (nil, "under way")

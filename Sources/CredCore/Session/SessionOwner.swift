@@ -1,5 +1,5 @@
-/// The person whom a session belongs to: the name that the host had for the uid when the session
-/// began. A uid that has another name is another person's.
+/// The person to whom a session belongs: the name that the host had for the uid when the session
+/// began. If the uid has another name now, it belongs to another person.
 public enum SessionOwner: Sendable {
   case named(String)
   /// The host had no name for the uid.
@@ -29,14 +29,14 @@ extension SessionOwner: Equatable {
 }
 
 extension SessionOwner {
-  /// What the uid's present owner is to this one.
+  /// How the uid's present owner relates to this owner.
   public enum Successor: Sendable, Equatable {
     case samePerson
-    /// The stored session says nothing of its owner: the first user of the uid is taken for it.
+    /// The stored session does not name its owner: the first user of the uid counts as the owner.
     case firstSeen
     case anotherPerson
-    /// The host does not know the uid any more. That does not make it another person's: a user
-    /// database that is incomplete for a moment must end no session.
+    /// The host does not know the uid any more. The owner stays the same, because a user database
+    /// that is incomplete for a moment must end no session.
     case nameless
   }
 

@@ -9,10 +9,10 @@ public struct SessionPlan: Sendable, Equatable {
     case host
     /// The backend requires a password.
     case password
-    /// The backend is a provider: users prove there who they are, and its tokens go to Cognito.
+    /// The backend is a provider: users sign in there, and its tokens go to Cognito.
     indirect case provider(ProviderIssuer)
 
-    /// Of the provider; nil for another backend.
+    /// The provider's issuer; nil for another kind of backend.
     public var issuer: ProviderIssuer? {
       if case .provider(let issuer) = self { issuer } else { nil }
     }
@@ -22,13 +22,14 @@ public struct SessionPlan: Sendable, Equatable {
   @Boxed private var ownKeys: OwnKeys?
   /// The key of a developer token in `Logins`; it depends on the partition.
   public var developerLoginKey: String
-  /// Whose sign-ins are linked to the user of the backend; nil without such a provider.
+  /// The provider whose sign-ins are linked to the user of the backend; nil without such a
+  /// provider.
   @Boxed public internal(set) var link: ProviderIssuer? = nil
-  // Small ones last: a session's other small values fill the rest of their word.
+  // Small fields come last: a session's other small values fill the rest of their word.
   public var flow: ProfileSettings.Flow
   /// Unauthenticated identities are allowed.
   public var allowsGuests: Bool
-  /// Whether a provider's access token is kept, to be handed out.
+  /// Whether a provider's access token is kept, so that programs can have it.
   public var keepsAccessToken: Bool
 
   /// Whether a session signs in without a `login`.
@@ -49,7 +50,8 @@ public struct SessionPlan: Sendable, Equatable {
   }
 }
 
-/// The keys of a logins map that the configuration names. Few profiles have one: a word for both.
+/// The keys of a logins map that the configuration names. Few profiles have one, so both share one
+/// word of memory.
 extension SessionPlan {
   private struct OwnKeys: Sendable, Equatable {
     var tokenFileProvider: String?
@@ -62,8 +64,8 @@ extension SessionPlan {
     set { change { $0.tokenFileProvider = newValue } }
   }
 
-  /// Under which key, and no other, the tokens of the profile's provider go into a logins map, be it the
-  /// backend or the linked one; nil for the documented key.
+  /// The only key under which tokens of the profile's provider, whether backend or linked, go into
+  /// a logins map; nil for the documented key.
   public internal(set) var providerName: String? {
     get { ownKeys?.providerName }
     set { change { $0.providerName = newValue } }

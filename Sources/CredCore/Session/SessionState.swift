@@ -9,11 +9,11 @@ public enum SignInState: Sendable, Equatable {
   case guest
   /// Goes to `tokensInvalid` when upstream refuses the tokens, to `signedOut` by a logout.
   case signedIn(SignInMethod)
-  /// Upstream refused the tokens: a `login` is needed, or a backend that accepts the user again.
+  /// Upstream refused the tokens: the user must sign in, or the backend must accept the user again.
   /// Goes to `signedIn` or `signedOut`.
   case tokensInvalid(SignInMethod)
 
-  /// How the user was authenticated; nil where nobody is signed in.
+  /// How the user was authenticated; nil if no user is signed in.
   public var method: SignInMethod? {
     switch self {
     case .signedIn(let method), .tokensInvalid(let method): method
@@ -33,8 +33,8 @@ public enum SignInState: Sendable, Equatable {
 }
 
 extension SignInState {
-  /// Whether a person signed in: by a password, a token or logins. For all other users this host
-  /// vouches.
+  /// Whether a person signed in: by a password, a token or logins. This host vouches for all other
+  /// users.
   public var isPersonal: Bool {
     switch method {
     case .password, .developerToken, .logins, .provider: true
@@ -67,8 +67,8 @@ public enum SignInMethod: Sendable, Equatable {
   /// A provider accepted the user.
   case provider(ProviderSession)
 
-  /// The method after a refusal, without the backend's session token: the backend does not accept
-  /// it any more.
+  /// The method after a refusal, without the backend's session token, which the backend does not
+  /// accept any more.
   var withoutToken: SignInMethod {
     switch self {
     case .password(let session):
@@ -81,11 +81,11 @@ public enum SignInMethod: Sendable, Equatable {
   }
 }
 
-/// What a backend gives for a password. Callbacks of the session carry it.
+/// The answer of a backend to a password. Callbacks of the session carry it.
 public struct BackendSession: Sendable, Equatable {
   /// Sent as `Authorization: Bearer`; empty after the backend refused it.
   public let token: Secret
-  /// The backend's name for the user; nil leaves it to `user_identifier`.
+  /// The backend's name for the user; if nil, `user_identifier` makes the name.
   public let developerUserIdentifier: String?
 
   public init(token: Secret, developerUserIdentifier: String?) {

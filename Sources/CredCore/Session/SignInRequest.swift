@@ -18,10 +18,10 @@ extension SignInInput {
   }
 }
 
-/// A client that waits for what comes of a sign-in of which another one has brought the answer.
+/// A client that waits for the result of a sign-in which another client answered.
 public struct SignInOnlooker: Sendable, Equatable {
   public let client: UInt64
-  /// When it is answered at the latest.
+  /// When the client is answered at the latest.
   public let until: Instant
 
   public init(client: UInt64, until: Instant) {
@@ -32,15 +32,15 @@ public struct SignInOnlooker: Sendable, Equatable {
 
 /// A `login` for a session to carry out.
 public struct SignInRequest: Sendable, Equatable {
-  /// The client to answer; nil where none waits.
+  /// The client to answer; nil if none waits.
   public let id: UInt64?
-  /// For the record of its end; the daemon gives it.
+  /// The number that the daemon gave the sign-in, to record its end.
   public let number: UInt64
   public let input: SignInInput
   public let customRoleARN: String?
-  /// When the developer token expires, on this host's clock; nil where it does not say.
+  /// When the developer token expires, on this host's clock; nil if the token does not say.
   public let expires: Instant?
-  /// The same for logins, by provider.
+  /// When logins expire, by provider.
   public let loginsExpire: [String: Instant]
   /// When the client is answered at the latest.
   public let deadline: Instant
@@ -65,8 +65,8 @@ public struct SignInRequest: Sendable, Equatable {
 
 /// A `login` that is being carried out.
 ///
-/// Until it is accepted the session is in the state that success leads to, and nothing is
-/// announced.
+/// Until it is accepted, the session has the state that success would lead to, but announces
+/// nothing.
 struct SignInUnderWay: Sendable {
   enum State: Sendable, Equatable {
     /// A call is under way. Goes to `accepted`, or the sign-in is rolled back.
@@ -75,27 +75,27 @@ struct SignInUnderWay: Sendable {
     case accepted
   }
 
-  /// What a refused sign-in goes back to.
+  /// The state before the sign-in, restored if it is refused.
   var before: Held
   var state = State.calling
   let kind: SignInInput.Kind
   let deadline: Instant
   let number: UInt64
-  /// The client to answer; nil once it is answered or gone.
+  /// The client to answer; nil once the client is answered or gone.
   var client: UInt64?
-  /// Those that get the same answer.
+  /// Other clients that get the same answer.
   var onlookers: [SignInOnlooker] = []
-  /// The IdentityId that the client names. Until Cognito accepts it with the client's own tokens it
-  /// is used with them alone, and the session does not have it.
+  /// The IdentityId that the client names. Until Cognito accepts it with the client's own tokens,
+  /// it is used only with them, and the session does not hold it.
   var claimedIdentity: IdentityID?
 
   var isAccepted: Bool { state == .accepted }
-  /// Whether it waits for the backend's word about the logins that it brought.
+  /// Whether it waits until the backend accepts the logins that it brought.
   var isLinkingLogins: Bool { !isAccepted && kind == .tokens }
   /// Everybody who waits for the outcome.
   var clients: [UInt64] { [client].compactMap(\.self) + onlookers.map(\.client) }
 
-  /// When the next of them has waited for long enough; nil where nobody waits.
+  /// When the next waiting client has waited long enough; nil if no client waits.
   var nextTimeout: Instant? {
     let own = client == nil ? nil : deadline
     return (onlookers.map(\.until) + [own].compactMap(\.self)).min()

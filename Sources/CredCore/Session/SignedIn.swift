@@ -2,7 +2,7 @@
 public struct SignedIn: Sendable, Equatable {
   /// How a user signed in. Scripts depend on the spelling.
   public enum Means: String, Sendable, CaseIterable {
-    /// The backend takes this host's word.
+    /// The backend trusts this host.
     case host
     case password
     /// A developer token of a client.
@@ -20,7 +20,7 @@ public struct SignedIn: Sendable, Equatable {
   public var by: Means
   /// The name under which the user is known: at the backend, or on this host.
   public var username: String?
-  /// The provider's own name for the user: `sub` of a login that is a JWT, or of a linked sign-in.
+  /// The provider's name for the user: `sub` of a login that is a JWT, or of a linked sign-in.
   public var subject: String?
   /// When the sign-in ends; nil if it does not end by itself, or if that is unknown.
   public var until: WallTime?
@@ -36,7 +36,7 @@ public struct SignedIn: Sendable, Equatable {
 }
 
 extension SessionMachine {
-  /// Who is signed in, or was until the tokens became invalid; nil where nobody is.
+  /// The user who is signed in, or was until the tokens became invalid; nil if there is none.
   ///
   /// - Parameters:
   ///   - hostName: the user's name on this host.
@@ -47,7 +47,7 @@ extension SessionMachine {
 }
 
 extension Held {
-  /// Who is signed in, or was until the tokens became invalid; nil where nobody is.
+  /// The user who is signed in, or was until the tokens became invalid; nil if there is none.
   ///
   /// - Parameters:
   ///   - hostName: the user's name on this host.
@@ -72,14 +72,14 @@ extension Held {
     }
   }
 
-  /// When the tokens that a client or a provider brought run out, if nothing renews them.
+  /// When the tokens of a client or a provider expire, if nothing renews them.
   private func signInEnd(_ plan: SessionPlan) -> Instant? {
     switch state {
     case .signedIn(.developerToken): return plan.backend == .host ? nil : token?.expires
     case .signedIn(.provider(let session)):
       return session.refreshToken.isEmpty ? session.idToken?.expires : nil
     case .signedIn(.logins):
-      // The session goes on with the last of them.
+      // The session goes on until the last login expires.
       let ends = loginExpirations.ends
       guard logins.logins.allSatisfy({ ends[$0.provider] != nil }) else { return nil }
       return ends.values.map(\.time).max()

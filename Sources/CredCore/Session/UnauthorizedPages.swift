@@ -1,15 +1,16 @@
-/// Since when a backend answers 401 by a web page, which a gateway before it may have sent, though a plain
-/// framework may mean it. Such a page is believed if it comes again a minute after the first one, within a
-/// quarter of an hour, and nothing else came in between. A restart forgets it, which costs a minute.
+/// Since when a backend answers 401 with a web page. A gateway in front of the backend may have
+/// sent the page, or a simple framework may really refuse. credd believes such a page if it comes
+/// again a minute to a quarter of an hour after the first one, with no other answer in between. A
+/// restart forgets the first page, which costs a minute.
 struct UnauthorizedPages: Sendable, Equatable {
-  /// To callbacks.
+  /// As answer to callbacks.
   var session: Instant?
-  /// To passwords.
+  /// As answer to passwords.
   var signIn: Instant?
 
-  /// The outcome of a call, with a repeated page as the backend's own word.
+  /// The outcome of a call. A repeated page counts as the backend's own answer.
   ///
-  /// - Parameter path: to what it answers so.
+  /// - Parameter path: the kind of request that got the page.
   mutating func judge(
     _ outcome: UpstreamOutcome, _ path: WritableKeyPath<UnauthorizedPages, Instant?>, _ now: Instant
   ) -> UpstreamOutcome {
@@ -33,7 +34,7 @@ struct UnauthorizedPages: Sendable, Equatable {
 }
 
 extension UpstreamFailure {
-  /// Its meaning if it is repeated; nil for a failure that means the same each time.
+  /// The meaning of the failure if it is repeated; nil if repetition does not change its meaning.
   fileprivate var word: UpstreamFailure? {
     guard var word = ifRepeated else { return nil }
     word.detail = detail

@@ -1,7 +1,7 @@
 /// Names one upstream call, from the machine that wants it to the outcome that comes back.
 ///
 /// The same id stands for the call in the session's machine, in the queue of its upstream endpoint and in the
-/// exchange. It is never used again: a late outcome names no other call.
+/// exchange. An id is never used again, so a late outcome cannot name another call.
 public struct CallID: Hashable, Comparable, Sendable, CustomStringConvertible {
   let number: UInt64
 
@@ -10,7 +10,7 @@ public struct CallID: Hashable, Comparable, Sendable, CustomStringConvertible {
   public var description: String { String(number) }
 }
 
-/// Gives the ids of calls, each once. A daemon has one.
+/// Gives each id of a call once. A daemon has one generator.
 public struct CallIDs: Sendable {
   private var last: UInt64 = 0
 
@@ -28,7 +28,7 @@ public enum UpstreamCall: Sendable, Equatable {
   case signIn(username: String, password: Secret)
   /// Reads the profile's `web_identity_token_file`.
   case readTokenFile
-  /// Asks a provider for new tokens. One that rotates refresh tokens accepts each of them once.
+  /// Asks a provider for new tokens. A provider that rotates refresh tokens accepts each only once.
   case renewProviderTokens(ProviderSession, way: PoolRenewalWay)
   /// Asks the backend for an IdentityId and a developer token.
   ///
@@ -37,7 +37,7 @@ public enum UpstreamCall: Sendable, Equatable {
     identityID: IdentityID?, logins: LoginsMap, session: BackendSession?, isForced: Bool = false)
   /// GetId, for guests and for logins other than the developer's.
   case getID(logins: LoginsMap)
-  /// GetOpenIdToken, in the basic flow, for the same users.
+  /// GetOpenIdToken, in the basic flow, for guests and for logins other than the developer's.
   case getOpenIDToken(identityID: IdentityID, logins: LoginsMap)
   /// GetCredentialsForIdentity: the enhanced flow.
   ///
@@ -56,9 +56,9 @@ extension UpstreamCall {
 public enum UpstreamOutcome: Sendable, Equatable {
   /// The backend accepted the password.
   case signedIn(BackendSession)
-  /// A provider's new tokens, and its time when it gave them.
+  /// A provider's new tokens, and the provider's time when it gave them.
   case providerTokens(ProviderTokens, serverTime: WallTime?)
-  /// A provider's new refresh token, which came without tokens of use.
+  /// A provider's new refresh token, which came without usable tokens.
   case refreshTokenReplaced(Secret, UpstreamFailure)
   /// The content of the token file.
   case fileToken(Secret)

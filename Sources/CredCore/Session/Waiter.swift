@@ -2,16 +2,16 @@
 public struct Waiter: Sendable, Equatable {
   public enum Want: Sendable, Equatable {
     case credentials
-    /// Of the backend, for a developer user.
+    /// The backend's token for a developer user.
     case token
-    /// Of a provider.
+    /// A provider's token.
     case idToken
     case accessToken
-    /// An access token for one request of the daemon's own about the account. It is lent when it
-    /// arrives, and not kept for it.
+    /// An access token for one request that the daemon makes about the account. It is lent when it
+    /// arrives, and not kept for that request.
     case accountToken
 
-    /// Whether a provider gives it.
+    /// Whether a provider gives the wanted token.
     var isOfProvider: Bool {
       switch self {
       case .credentials, .token: false
@@ -20,12 +20,12 @@ public struct Waiter: Sendable, Equatable {
     }
   }
 
-  /// The daemon gives it; unique as long as the daemon runs.
+  /// Given by the daemon; unique as long as the daemon runs.
   public let id: UInt64
   public let want: Want
   /// The least remaining lifetime that the caller accepts.
   public let minimumLife: Duration?
-  /// The caller accepts only what is received from now on.
+  /// The caller accepts only credentials or tokens that arrive from now on.
   public let mustRefresh: Bool
   public let arrived: Instant
   /// When the caller is answered at the latest.
@@ -43,7 +43,7 @@ public struct Waiter: Sendable, Equatable {
     self.deadline = arrived + wait
   }
 
-  /// Whether the caller wants better than what others are given.
+  /// Whether the caller demands more than other callers get.
   var isDemanding: Bool { mustRefresh || minimumLife != nil }
 
   /// From when on the caller accepts credentials that are merely valid.
@@ -53,18 +53,18 @@ public struct Waiter: Sendable, Equatable {
 // MARK: - What a waiter accepts
 
 extension Waiter {
-  /// What is held for a waiter, with its lifetime on this host's clock.
+  /// The credentials or the token that a waiter may get, with the lifetime on this host's clock.
   struct Offer {
     let received: Instant
-    /// Nil where that is unknown.
+    /// Nil if the lifetime is unknown.
     let lifetime: Duration?
-    /// Until when others are given it.
+    /// Until when it is handed out to callers without demands.
     let usableUntil: Instant
-    /// Whether it answers a caller that forces a refresh, if it came after the caller.
+    /// Whether it answers a caller that forces a refresh, if it arrived after the caller.
     let isAnew: Bool
     /// Whether the next one lasts as long as this one.
     let isRepeatable: Bool
-    /// Whose lifetime it is, for a refusal.
+    /// The noun for the text of a refusal: the credentials or a kind of token.
     let shown: String
 
     var expires: Instant? { lifetime.map { received + $0 } }
@@ -97,7 +97,7 @@ extension Waiter {
     }
   }
 
-  /// Whether it is good enough.
+  /// Whether the offer is good enough for the caller.
   func accepts(_ offer: Offer, _ now: Instant) -> Bool {
     if let minimumLife, offer.expires.map({ $0 - now < minimumLife }) ?? false { return false }
     if mustRefresh { return offer.isAnew && offer.received >= arrived }
@@ -106,7 +106,7 @@ extension Waiter {
 
   /// The refusal of a `min_ttl` that no refresh can meet.
   ///
-  /// - Parameter offer: what the waiter does not accept, or not yet.
+  /// - Parameter offer: the offer that the waiter does not accept, or not yet.
   func demandsTooMuch(of offer: Offer, _ now: Instant) -> ProtocolError? {
     guard let minimumLife, let lifetime = offer.lifetime else { return nil }
     let isNew = offer.received >= arrived

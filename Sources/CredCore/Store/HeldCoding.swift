@@ -2,7 +2,7 @@ extension HeldToken {
   private enum Tag {
     static let token: UInt8 = 1
     static let expiration: UInt8 = 2
-    // Not to be used again: 3 was the token's `iat`, 4 its audience.
+    // Never use these numbers again: 3 was the token's `iat`, 4 its audience.
     static let received: UInt8 = 5
     static let lifetime: UInt8 = 6
   }
@@ -111,7 +111,8 @@ extension UpstreamFailure {
     String(text.prefix(Limits.Store.textBytes / 32))
   }
 
-  /// The number of a kind of failure. It keeps its meaning for ever; a new kind gets the next one.
+  /// The number of a kind of failure. It keeps its meaning for ever; a new kind gets the next
+  /// number.
   private static func number(of kind: FailureClass) -> UInt8 {
     switch kind {
     case .transient: 0
@@ -130,7 +131,7 @@ extension UpstreamFailure {
     }
   }
 
-  /// Nil for a number of a newer daemon.
+  /// The kind of failure; nil for a number of a newer daemon.
   private static func kind(_ number: UInt8) -> FailureClass? {
     switch number {
     case 0: .transient(retryAfter: nil)
@@ -170,7 +171,8 @@ extension UpstreamFailure {
     if evidence != .none { writer.field(Tag.evidence, evidence.rawValue) }
   }
 
-  /// Nil where a newer daemon stored a kind, a code or an upstream that this one does not know.
+  /// Returns nil if a newer daemon stored a kind, a code or an upstream that this one does not
+  /// know.
   static func read(_ reader: SnapshotReader) throws(SnapshotError) -> UpstreamFailure? {
     var fields = reader
     var (number, kind, severity): (UInt8?, UInt8?, UInt8) = (nil, nil, 0)

@@ -1,33 +1,34 @@
-/// An IdentityId that is kept across a boot: one line of the file in the state directory. It is no
+/// An IdentityId that outlives a reboot: one line of the file in the state directory. It is no
 /// secret.
 public struct KnownIdentity: Sendable, Equatable {
   public let uid: UInt32
   public let profile: String
-  /// Another person with this uid does not get the identity.
+  /// The owner: another person with this uid does not get the identity.
   public let owner: SessionOwner
   public let pool: String
   public let provider: String?
-  /// `user_identifier` as it is written.
+  /// `user_identifier` as the configuration has it.
   public let identifier: String
   public let identityID: IdentityID
-  /// An unauthenticated identity.
+  /// Whether this is an unauthenticated identity.
   public let isGuests: Bool
 
-  /// The identity that is kept of a session; nil for none.
+  /// The identity of a session that is kept; nil if none is kept.
   public init?(uid: UInt32, owner: SessionOwner, profile: Profile, snapshot: SessionSnapshot) {
-    // A client's identity, or that of a former backend: no backend is to receive it.
+    // Nil for the identity of a client or of a former backend: no backend may receive it.
     guard let identityID = snapshot.held.identityForBackend else { return nil }
     switch snapshot.held.state {
     case .signedIn(.developerToken), .tokensInvalid(.developerToken): return nil
-    // Another user of the pool may sign in after a boot. Cognito finds the identity again.
+    // After a reboot, another user of the pool may sign in. Cognito finds the identity again.
     case .signedIn(.provider), .tokensInvalid(.provider): return nil
-    // Beside a backend, logins stand alone. It would link their identity to its own user.
+    // The logins sign the user in although there is a backend. The backend would link their
+    // identity to its own user.
     case .signedIn(.logins) where profile.plan.backend != .none,
       .tokensInvalid(.logins) where profile.plan.backend != .none:
       return nil
     case .guest: isGuests = true
     case .signedOut(byUser: true):
-      // An identity after a logout is a guest's whose credentials have not arrived yet.
+      // After a logout, an identity belongs to a guest whose credentials have not arrived yet.
       isGuests = true
     case .signedOut(byUser: false):
       isGuests = profile.plan.allowsGuests && !profile.plan.worksUnattended
@@ -42,13 +43,14 @@ public struct KnownIdentity: Sendable, Equatable {
     self.identityID = identityID
   }
 
-  /// Whether it belongs to a user in a profile as it is configured now.
+  /// Whether the identity belongs to this user in the present configuration of the profile.
   public func belongs(to owner: SessionOwner, in profile: Profile) -> Bool {
     let settings = profile.settings
     guard pool == settings.identityPoolID else { return false }
     switch self.owner.successor(owner) {
     case .samePerson: break
-    // Only a guest's identity is lost with its line. A user gets the same one from upstream.
+    // Only a guest's identity would be lost with its line. A user gets the same identity from
+    // upstream again.
     case .firstSeen: guard isGuests else { return false }
     case .anotherPerson, .nameless: return false
     }
@@ -59,9 +61,9 @@ public struct KnownIdentity: Sendable, Equatable {
 }
 
 extension KnownIdentity {
-  /// Its line without a newline: `UID PROFILE USER POOL PROVIDER IDENTIFIER IDENTITYID user|guest`,
-  /// with a tab between two fields; what is nil or unknown is empty. A uid without a name has a
-  /// colon for it, which no name can have in it (passwd(5)).
+  /// The identity's line without a newline: `UID PROFILE USER POOL PROVIDER IDENTIFIER IDENTITYID
+  /// user|guest`, with a tab between two fields; a field that is nil or unknown is empty. A uid
+  /// without a name has a colon as its name, because no name contains a colon (passwd(5)).
   public var line: [UInt8] {
     var line = Array(String(uid).utf8)
     let fields = [
@@ -72,7 +74,7 @@ extension KnownIdentity {
       line.append(Self.tab)
       Self.append(field, to: &line)
     }
-    // Without spare capacity: there are as many lines as sessions.
+    // Copied without spare capacity, because there are as many lines as sessions.
     return Array(line[...])
   }
 
@@ -141,13 +143,13 @@ extension KnownIdentity {
   }
 }
 
-/// The text of the file of IdentityIds: a first line with the version of the format, one line an
-/// identity, a last line with their count.
+/// The text of the file of IdentityIds: a first line with the version of the format, one line for
+/// each identity, and a last line with their number.
 public enum IdentityFileText {
   private static let first = Array("credd-identities 1".utf8)
   private static let newline = UInt8(ascii: "\n")
 
-  /// - Parameter lines: those of ``KnownIdentity/line``.
+  /// - Parameter lines: the values of ``KnownIdentity/line``.
   public static func write(_ lines: some Collection<[UInt8]>) -> [UInt8] {
     var text = first + [newline]
     text.reserveCapacity(lines.reduce(64) { $0 + $1.count + 1 })
@@ -162,7 +164,7 @@ public enum IdentityFileText {
   /// The content of a file.
   public struct Content: Sendable, Equatable {
     public var identities: [KnownIdentity] = []
-    /// What is wrong with the file, for people. The identities are good all the same.
+    /// The damage of the file, for people. The identities that could be read are good.
     public var damage: String?
   }
 

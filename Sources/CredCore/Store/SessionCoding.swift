@@ -85,13 +85,13 @@ extension SessionSnapshot {
       case Tag.state: state = try SignInState(reading: field.fields)
       case Tag.identityID: held.identityID = try Self.identityID(field)
       case Tag.login:
-        // The map refuses one too many. This bounds the work before that.
+        // The map itself refuses too many logins. This check limits the work before that.
         guard logins.count <= Limits.Upstream.logins else { throw .tooLong("logins") }
         logins.append(try Self.login(field.fields))
       case Tag.expiration:
         let (provider, end) = try Self.expiration(field.fields)
         ends[provider] = end
-        // One of each login and one of a developer token.
+        // One end for each login and one for a developer token.
         guard ends.count <= Limits.Upstream.logins + 1 else { throw .tooLong("expirations") }
       case Tag.token: held.token = try HeldToken(reading: field.fields)
       case Tag.link: held.link = try ProviderSession(reading: field.fields)
@@ -164,8 +164,8 @@ extension SessionSnapshot {
     return (provider, LoginExpirations.End(time: time, isAnnounced: isAnnounced))
   }
 
-  /// Nil where this daemon does not know the kind of the failure: without the pause, the session
-  /// starts one refresh more.
+  /// Returns nil if this daemon does not know the kind of the failure. Without the pause, the
+  /// session starts one more refresh.
   private static func pause(_ reader: SnapshotReader) throws(SnapshotError) -> Pause? {
     let (failure, at, callersFrom) = try failure(reader)
     guard let failure, let at, let callersFrom else { return nil }
@@ -198,8 +198,8 @@ extension SessionSnapshot {
 }
 
 extension SignInState {
-  /// Whether the identity is that of a token which a client brought. Then it is withheld from
-  /// backends, which need not be stored.
+  /// Whether the identity is that of a client's token. Then it is withheld from backends, and that
+  /// need not be stored.
   fileprivate var isOfClientsToken: Bool {
     self == .signedIn(.developerToken) || self == .tokensInvalid(.developerToken)
   }

@@ -13,14 +13,14 @@ public struct SessionRecord: Sendable, Equatable {
 
   public let uid: UInt32
   public let profile: String
-  /// Another person with this uid does not get the session.
+  /// The owner: another person with this uid does not get the session.
   public var owner: SessionOwner
   let identityFingerprint: Fingerprint
   let credentialsFingerprint: Fingerprint
   /// Nil in records of earlier versions.
   let backendFingerprint: Fingerprint?
-  /// Of the provider whose sign-ins are linked; nil where there is none, and in records of earlier
-  /// versions.
+  /// The fingerprint of the provider whose sign-ins are linked; nil without such a provider, and in
+  /// records of earlier versions.
   let linkFingerprint: Fingerprint?
   public let snapshot: SessionSnapshot
 
@@ -35,8 +35,8 @@ public struct SessionRecord: Sendable, Equatable {
     self.snapshot = snapshot
   }
 
-  /// Whether tokens of the session come from this profile's backend: from the same place, for which the
-  /// same authorities vouch. Records of earlier versions do not say it.
+  /// Whether tokens of the session come from this profile's backend: from the same address, with
+  /// the same certificate authorities. Records of earlier versions do not say it.
   public func has(_ tokens: ProviderSession, from profile: Profile) -> Bool {
     let place = tokens === snapshot.providerSession ? backendFingerprint : linkFingerprint
     return place.map { $0 == profile.backendFingerprint } ?? true
@@ -56,7 +56,7 @@ public struct SessionRecord: Sendable, Equatable {
     return writer.bytes
   }
 
-  /// The field is missing where the owner is unknown; it is empty for a uid without a name.
+  /// The field is missing if the owner is unknown; it is empty for a uid without a name.
   private var ownerText: String? {
     switch owner {
     case .named(let name): name
@@ -65,7 +65,7 @@ public struct SessionRecord: Sendable, Equatable {
     }
   }
 
-  /// Reads ``encoded`` of any version of the daemon. Unknown fields are ignored.
+  /// Reads ``encoded``, written by any version of the daemon. Unknown fields are ignored.
   public init(reading bytes: ArraySlice<UInt8>) throws(SnapshotError) {
     guard bytes.count <= Limits.Store.sessionBytes else { throw .tooLong("session") }
     var fields = SnapshotReader(bytes)
@@ -100,9 +100,10 @@ public struct SessionRecord: Sendable, Equatable {
     self.snapshot = snapshot
   }
 
-  /// What a profile as it is configured now can use of it; nil for nothing.
+  /// The part of the session that the profile can use in its present configuration; nil if there is
+  /// none.
   ///
-  /// - Throws: for a state that no session of the profile can have.
+  /// - Throws: if no session of the profile can have this state.
   public func snapshot(
     for profile: Profile, now: Instant
   ) throws(SnapshotError) -> SessionSnapshot? {
@@ -177,8 +178,8 @@ extension Fingerprint {
     add(settings.webIdentityTokenFile)
   }
 
-  /// Covers those and the settings that decide which credentials an identity gets. Endpoints are not
-  /// among them.
+  /// Covers the settings of the identity's fingerprint, and the settings that decide which
+  /// credentials an identity gets. Endpoints are not among them.
   init(
     credentialsOf settings: ProfileSettings, _ backend: BackendSettings?, of identity: Fingerprint
   ) {
@@ -192,10 +193,10 @@ extension Fingerprint {
     for text in backend?.kind.credentialSettings ?? [] { add(text) }
   }
 
-  /// Covers where a backend is and which authorities vouch for it. What it gave goes to no other
-  /// place. The values of the settings are stored in no other form.
+  /// Covers a backend's address and its certificate authorities: the tokens that it gave go to no
+  /// other address. The values of these settings are stored only in this form.
   ///
-  /// - Parameter issuer: of a provider.
+  /// - Parameter issuer: the issuer, for a provider.
   init(placeOf backend: BackendSettings?, _ issuer: ProviderIssuer?) {
     self.init()
     add(backend?.type.rawValue)
@@ -203,8 +204,8 @@ extension Fingerprint {
   }
 }
 
-// The words of fingerprints. A word keeps its meaning for ever, whatever the case or the key of the
-// configuration is called.
+// The words of fingerprints. A word keeps its meaning for ever, even if a case or a configuration
+// key gets another name.
 
 extension SessionPlan.BackendTrust {
   fileprivate var storedWord: String {

@@ -1,7 +1,8 @@
-/// The part of a session that is stored for the next process: everything that was accepted, nothing
-/// that is under way.
+/// The part of a session that is stored for the next process: everything that was accepted, and
+/// nothing under way.
 ///
-/// Its instants are of CLOCK_BOOTTIME, which continues across a restart and begins anew at a boot.
+/// Its instants are those of CLOCK_BOOTTIME, which continues across a restart of credd and begins
+/// anew at a boot.
 public struct SessionSnapshot: Sendable, Equatable {
   var held: Held
   var lastAsked: Instant
@@ -15,13 +16,14 @@ public struct SessionSnapshot: Sendable, Equatable {
 
   public var identityID: IdentityID? { held.identityID }
 
-  /// The user pool of the sign-in; nil for another one.
+  /// The user pool or provider of the sign-in; nil for another kind of sign-in.
   public var providerIssuer: ProviderIssuer? { held.state.providerSession?.issuer }
 
-  /// The sign-in at a user pool; nil for another one.
+  /// The sign-in at a user pool or provider; nil for another kind of sign-in.
   public var providerSession: ProviderSession? { held.state.providerSession }
 
-  /// The sign-ins at user pools and providers whose tokens it has: its own, and the one that is linked.
+  /// The sign-ins at user pools and providers whose tokens the session has: its own, and the linked
+  /// one.
   public var providerSessions: [ProviderSession] { held.providerSessions }
 
   /// When the session was last used, as far as it was recorded.
@@ -30,15 +32,15 @@ public struct SessionSnapshot: Sendable, Equatable {
   /// Whether the user signed out by a `logout`.
   public var isSignedOutByUser: Bool { held.state == .signedOut(byUser: true) }
 
-  /// Whether it differs from the snapshot of a new session.
+  /// Whether the snapshot differs from that of a new session.
   public var isWorthKeeping: Bool {
     var new = SessionSnapshot(lastAsked: lastAsked)
     new.refreshCount = refreshCount
     return self != new
   }
 
-  /// Whether storing `other` can be left out. The exact time of the last request is not stored by
-  /// itself, only whether the session is in use.
+  /// Whether `other` need not be stored. A new time of the last request is not stored by itself,
+  /// but a change of ``Held/isInUse(lastAsked:)`` is.
   public func isDurablyEqual(to other: SessionSnapshot) -> Bool {
     guard held.isInUse(lastAsked: lastAsked) == other.held.isInUse(lastAsked: other.lastAsked)
     else { return false }
@@ -47,7 +49,7 @@ public struct SessionSnapshot: Sendable, Equatable {
     return self == other
   }
 
-  /// Whether it can be of this boot: none of its instants is in the future.
+  /// Whether the snapshot can be from this boot: none of its instants is in the future.
   func isOfThisBoot(_ now: Instant) -> Bool {
     let pool = held.state.providerSession
     return [
@@ -58,8 +60,9 @@ public struct SessionSnapshot: Sendable, Equatable {
     .allSatisfy { $0.map { $0 <= now } ?? true }
   }
 
-  /// Checks that a session of this profile can be in this state. Bytes that another version of the
-  /// daemon wrote, or that were changed, may say anything: no call may be made for them.
+  /// Checks that a session of this profile can be in this state. If another version of the daemon
+  /// wrote the bytes, or somebody changed them, any state is possible; credd must make no call for
+  /// an impossible one.
   func check(for profile: Profile) throws(SnapshotError) {
     let isPossible =
       switch held.state {
@@ -70,13 +73,13 @@ public struct SessionSnapshot: Sendable, Equatable {
     guard isPossible else { throw .invalid("state") }
   }
 
-  /// The sign-in alone, for a profile that gives other credentials now.
+  /// Only the sign-in, for a profile that gives other credentials now.
   var signInAlone: SessionSnapshot {
     var kept = self
     kept.held.credentials = nil
     kept.held.backOff = BackOff()
     kept.held.pause = nil
-    // A token that a client brought is the sign-in itself. A backend gives another.
+    // A client's token is the sign-in itself, so it stays. A backend gives another token.
     if held.state != .signedIn(.developerToken) { kept.held.token = nil }
     kept.refreshCount = 0
     kept.lastFailure = nil
@@ -85,7 +88,7 @@ public struct SessionSnapshot: Sendable, Equatable {
 }
 
 extension Profile {
-  /// Whether its users can be signed in by this method.
+  /// Whether users of the profile can be signed in by this method.
   fileprivate func allows(_ method: SignInMethod) -> Bool {
     switch method {
     case .host: plan.backend == .host
@@ -100,8 +103,8 @@ extension Profile {
 }
 
 extension SignInMethod {
-  /// Whether it has what its calls send. A sign-in without logins would get a guest's identity, and a
-  /// callback without the user's token would carry the host's.
+  /// Whether the session has everything that its calls send. A sign-in without logins would get a
+  /// guest's identity, and a callback without the user's token would carry the host's token.
   fileprivate func isComplete(in held: Held, _ profile: Profile) -> Bool {
     switch self {
     case .host, .developerToken, .tokenFile: return true
@@ -114,11 +117,11 @@ extension SignInMethod {
 }
 
 extension SessionMachine {
-  /// How long overdue refreshes are spread after a restart.
+  /// The time over which overdue refreshes are spread after a restart.
   static let overdueSpread: Duration = .seconds(5 * 60)
 
-  /// What the next process restores. A sign-in that is not accepted yet is not in it: a restart
-  /// refuses it.
+  /// The state that the next process restores. A sign-in that is not accepted yet is not included:
+  /// a restart refuses it.
   public var snapshot: SessionSnapshot {
     let refused = signIn.flatMap { $0.isAccepted ? nil : $0.before }
     var snapshot = SessionSnapshot(held: refused ?? held, lastAsked: lastAsked)
@@ -141,7 +144,7 @@ extension SessionMachine {
     lastFailure = snapshot.lastFailure
   }
 
-  /// A session of which only the IdentityId is known, from before a boot.
+  /// A session of which only the IdentityId from before a reboot is known.
   ///
   /// - Parameter isGuests: whether the identity is unauthenticated. A later sign-in takes it over.
   public init(plan: SessionPlan, identityID: IdentityID, isGuests: Bool, now: Instant) {
@@ -165,7 +168,7 @@ extension HeldCredentials {
 }
 
 extension Pause {
-  /// The same for an overdue retry. Credentials that are held do not expire meanwhile.
+  /// Delays an overdue retry. Held credentials do not expire before that.
   fileprivate func delayIfOverdue(
     _ now: Instant, _ jitter: Double, _ credentials: HeldCredentials?
   ) -> Pause {

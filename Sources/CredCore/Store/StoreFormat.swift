@@ -1,15 +1,16 @@
 /// The first bytes of a store of sessions.
 public struct StoreHeader: Sendable, Equatable {
   public static let byteCount = 64
-  /// Where the first record may begin. The header has the first page to itself, so that pages of old
-  /// records can be given back to the kernel.
+  /// The place where the first record may begin. The first page contains only the header, so that
+  /// pages of old records can be given back to the kernel.
   public static let recordsBegin: Int64 = 4096
-  /// The version of the whole format. A reader accepts no other. Fields may be added within one.
+  /// The version of the whole format. A reader accepts no other version. Fields may be added
+  /// without a new version.
   public static let version: UInt32 = 1
 
   private static let magic = Array("CREDDSES".utf8)
 
-  /// The boot id; zeros where the kernel gave none.
+  /// The boot id; zeros if the kernel gave none.
   public let boot: [UInt8]
   /// Higher in the newer of two stores.
   public let generation: UInt64
@@ -36,7 +37,7 @@ public struct StoreHeader: Sendable, Equatable {
     return bytes
   }
 
-  /// Why a store cannot be used.
+  /// The reason why a store cannot be used.
   public enum Refusal: Error, Sendable, Equatable, CustomStringConvertible {
     case damaged
     case version(UInt32)
@@ -51,12 +52,12 @@ public struct StoreHeader: Sendable, Equatable {
     }
   }
 
-  /// - Parameter boot: the present one, 16 bytes.
+  /// - Parameter boot: the present boot id, 16 bytes.
   public init(reading bytes: [UInt8], boot: [UInt8]) throws(Refusal) {
     guard bytes.count == Self.byteCount, bytes.starts(with: Self.magic),
       let version = UInt32(littleEndian: bytes[8..<12])
     else { throw .damaged }
-    // Checked before the checksum: another format may have another header.
+    // Checked before the checksum, because another format may have another header.
     guard version == Self.version else { throw .version(version) }
     let content = Array(bytes.dropLast(4))
     guard UInt32(littleEndian: bytes.suffix(4)) == CRC32C.checksum(content.span),
@@ -68,21 +69,22 @@ public struct StoreHeader: Sendable, Equatable {
   }
 }
 
-/// The frame of a record in a store: marker, sequence, length, CRC-32C of all but itself, payload,
-/// padding to eight bytes. Zeros are where records were removed.
+/// The frame of a record in a store: marker, sequence, length, CRC-32C of all other fields,
+/// payload, padding to eight bytes. Removed records are overwritten with zeros.
 public struct StoredRecord: Sendable, Equatable {
   public static let headerBytes = 24
   /// The length of the largest frame.
   public static let longest = headerBytes + padded(Limits.Store.sessionBytes)
 
-  /// Grows with every record: of two records of one session the higher is the newer.
+  /// Grows with every record. Of two records of one session, the one with the higher number is
+  /// newer.
   public let sequence: UInt64
   /// The place of the payload in the bytes that were searched.
   public let payload: Range<Int>
 
   static func padded(_ count: Int) -> Int { (count + 7) & ~7 }
 
-  /// The length of a frame with a payload of that length.
+  /// The length of a frame whose payload has this length.
   public static func frameBytes(payload count: Int) -> Int { headerBytes + padded(count) }
 
   /// - Parameter payload: at most ``Limits/Store/sessionBytes``.
@@ -99,7 +101,7 @@ public struct StoredRecord: Sendable, Equatable {
     return bytes
   }
 
-  /// What ``find(in:at:marker:isLast:)`` found.
+  /// The result of ``find(in:at:marker:isLast:)``.
   public enum Finding: Sendable, Equatable {
     case record(StoredRecord)
     /// Eight zero bytes.
@@ -112,7 +114,7 @@ public struct StoredRecord: Sendable, Equatable {
     case end
   }
 
-  /// Reads what is at one place.
+  /// Reads the bytes at one place.
   ///
   /// - Parameters:
   ///   - place: a multiple of eight, from the first of the bytes.
@@ -155,7 +157,7 @@ enum CRC32C {
   static func update(
     _ crc: UInt32, _ bytes: borrowing Span<UInt8>, _ range: Range<Int>
   ) -> UInt32 {
-    // A local: each use of the global would check whether it is initialised.
+    // A local copy, because each use of the global would check whether it is initialised.
     let tables = Self.tables
     func table(_ row: Int, _ value: UInt32) -> UInt32 { tables[row &* 256 &+ Int(value & 0xFF)] }
     var crc = crc
@@ -180,7 +182,7 @@ enum CRC32C {
       | UInt32(bytes[index &+ 3]) << 24
   }
 
-  /// Eight tables of 256 entries: the effect of a byte that 0 to 7 bytes follow.
+  /// Eight tables of 256 entries: the effect of a byte with 0 to 7 bytes after it.
   private static let tables: [UInt32] = {
     var tables = (0..<256 as Range<UInt32>).map { byte in
       (0..<8).reduce(byte) { crc, _ in crc & 1 == 0 ? crc >> 1 : crc >> 1 ^ 0x82F6_3B78 }

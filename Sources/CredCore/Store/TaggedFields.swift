@@ -70,14 +70,14 @@ extension SnapshotReader.Field {
   /// Reads a count.
   func count(_ name: String) throws(SnapshotError) -> Int {
     let count = try integer(name)
-    // More than can happen at one a nanosecond, and small enough to add to.
+    // Larger than any real count, and small enough that adding cannot overflow.
     guard (0..<(1 << 62)).contains(count) else { throw .invalid(name) }
     return Int(count)
   }
 }
 
 extension FixedWidthInteger {
-  /// Nil unless the bytes are exactly as many as the integer's.
+  /// Returns nil unless the number of bytes is exactly the integer's size.
   init?(littleEndian bytes: ArraySlice<UInt8>) {
     guard bytes.count * 8 == Self.bitWidth else { return nil }
     self = 0
@@ -85,11 +85,11 @@ extension FixedWidthInteger {
   }
 }
 
-/// Appends tagged fields: one byte of tag, four of length, the value. Numbers are little-endian. Nil
-/// is left out.
+/// Appends tagged fields: one byte of tag, four of length, the value. Numbers are little-endian. A
+/// nil value is omitted.
 ///
-/// The meaning of a tag never changes, and a tag out of use is not used again: an older daemon may
-/// read the fields of a newer one.
+/// The meaning of a tag never changes, and an unused tag is not used again, because an older daemon
+/// may read the fields of a newer one.
 struct SnapshotWriter: Redacted {
   private(set) var bytes: [UInt8] = []
 
@@ -129,7 +129,7 @@ struct SnapshotWriter: Redacted {
   mutating func field(_ tag: UInt8, _ value: WallTime?) { field(tag, value?.milliseconds) }
   mutating func field(_ tag: UInt8, _ value: Duration?) { field(tag, value?.wholeNanoseconds) }
 
-  /// A field that holds fields.
+  /// A field that contains fields.
   mutating func group(_ tag: UInt8, _ fields: (inout SnapshotWriter) -> Void) {
     bytes.append(tag)
     let place = bytes.count
@@ -148,7 +148,7 @@ extension [UInt8] {
   }
 }
 
-/// Why stored bytes cannot be read as a session.
+/// The reason why stored bytes cannot be read as a session.
 public enum SnapshotError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The bytes end in the middle of a field.
   case truncated

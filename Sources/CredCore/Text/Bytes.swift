@@ -1,4 +1,4 @@
-/// Classes of ASCII bytes. A byte beyond ASCII is in none of them.
+/// Classes of ASCII bytes. A byte beyond ASCII is in no class.
 extension UInt8 {
   public var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 
@@ -36,11 +36,11 @@ extension BidirectionalCollection<UInt8> {
   }
 }
 
-// The standard library's search for a text within a text is part of its regular expressions, which
-// would be an eighth of the daemon.
+// The standard library's search for a text within a text needs its regular expressions, which would
+// be an eighth of the daemon's size.
 
 extension Collection<UInt8> {
-  /// Whether `other` occurs in these bytes; an empty one does.
+  /// Whether `other` occurs in these bytes. If it is empty, it does.
   func contains(bytes other: some Collection<UInt8>) -> Bool {
     var rest = self[...]
     while rest.count >= other.count {
@@ -62,8 +62,8 @@ extension StringProtocol {
 }
 
 extension Span<UInt8> {
-  /// The same bytes as an array. Appending them one by one to an array takes 25 times as long,
-  /// because each append is checked.
+  /// The bytes as an array. Appending them one by one would take 25 times as long, because each
+  /// append is checked.
   public var copied: [UInt8] {
     #if compiler(>=6.3)
       [UInt8](capacity: count) { copy in
@@ -102,15 +102,16 @@ enum UTF8Sequence {
     return length
   }
 
-  /// Code points of a text, counted without decoding: each byte that does not continue one.
+  /// The number of code points of a text, counted without decoding: all bytes that are no
+  /// continuation bytes.
   static func codePoints(_ bytes: [UInt8]) -> Int {
     bytes.reduce(0) { $1 & 0xC0 == 0x80 ? $0 : $0 + 1 }
   }
 }
 
 extension [UInt8] {
-  /// Whether a line has exactly these bytes. All of them are compared, whatever the first ones say:
-  /// without an early end the compiler compares sixteen at a time.
+  /// Whether a line has exactly these bytes. All bytes are compared even if the first ones differ:
+  /// without an early end, the compiler compares sixteen bytes at a time.
   public func isEqual(to line: borrowing Span<UInt8>) -> Bool {
     guard count == line.count else { return false }
     var difference: UInt8 = 0

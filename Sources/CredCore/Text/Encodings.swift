@@ -7,8 +7,8 @@ enum Base64 {
     case url
   }
 
-  /// The bytes; nil if a character is not of the alphabet or the length is impossible. Padding may
-  /// be missing; if it is there it must be right.
+  /// The bytes; nil if a character is not in the alphabet, or if the length is impossible. Padding
+  /// may be missing, but must not be wrong.
   static func decode(_ text: some Sequence<UInt8>, _ alphabet: Alphabet) -> [UInt8]? {
     var output: [UInt8] = []
     var bits: UInt32 = 0
@@ -99,7 +99,7 @@ enum Base64 {
   }
 }
 
-/// Hexadecimal digits: lower-case when written, as SigV4 and the sample server sign.
+/// Hexadecimal digits, written in lower case, because SigV4 and the sample server sign that form.
 public enum Hex {
   public static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
     var text: [UInt8] = []
@@ -141,7 +141,7 @@ public enum Hex {
 }
 
 /// RFC 3986 §2: each byte becomes `%XX` unless it is an unreserved character. SigV4 signs this
-/// spelling and every form decoder reads it; a space is `%20`, never `+`.
+/// form, and every form decoder reads it; a space is `%20`, never `+`.
 enum PercentEncoding {
   static func encode(_ text: String) -> String {
     var bytes: [UInt8] = []

@@ -1,8 +1,8 @@
 extension String {
-  /// The text in double quotes for a message, a quote within it escaped as in JSON.
+  /// The text in double quotes for a message. A quote within the text is escaped as in JSON.
   ///
-  /// Characters that do not show (a bidirectional control, for example) are escaped, and the text
-  /// is cut after 64 characters: what a client sent can neither command a terminal nor fill a log.
+  /// Invisible characters, such as bidirectional controls, are escaped, and the text is cut after
+  /// 64 characters. So a client's text can neither control a terminal nor fill a log.
   public var quoted: String { quoted(by: "\"") }
 
   /// The text in single quotes for a message about a configuration; else like ``quoted``.
@@ -26,11 +26,11 @@ extension String {
 
 /// Suggests a known name for a misspelt one.
 public enum NearestName {
-  /// Longer texts are near no known name; the comparison would only cost time.
+  /// Longer texts are near no known name, so a comparison would only cost time.
   private static let longestName = 64
 
-  /// The known name with the fewest edits to `text`, the first of equals; nil if even that one
-  /// needs more edits than a third of the text.
+  /// The known name with the fewest edits to `text`; the first one if several are equal. Nil if
+  /// even this name needs more edits than a third of the text's length.
   static func of(_ text: String, in known: [String]) -> String? {
     let wanted = normalized(text)
     guard !wanted.isEmpty, wanted.count <= longestName else { return nil }
@@ -50,7 +50,8 @@ public enum NearestName {
     of(text, in: known).map { "; did you mean '\($0)'?" } ?? otherwise
   }
 
-  /// Lower case, and underscores for dashes: the commonest slips count as no edit.
+  /// The text in lower case, with underscores for dashes, so that the commonest mistakes count as
+  /// no edit.
   private static func normalized(_ text: String) -> [UInt8] {
     text.utf8.map { byte in
       switch byte {

@@ -1,17 +1,18 @@
 /// Bytes that must not be shown: a token, a key, a password.
 ///
-/// Copies share one buffer. A secret has no description: its bytes reach the outside only where
-/// code asks for them. The buffer is overwritten when the last copy goes, because in credd's
-/// programs `free` itself wipes (`Sources/CWipingFree`), in every library too.
+/// Copies share one buffer. A secret has no description: its bytes get out only if code asks for
+/// them. The buffer is overwritten when the last copy is freed, because in credd's programs `free`
+/// itself wipes memory, for every library too (`Sources/CWipingFree`).
 public struct Secret: Sendable, Equatable, Redacted {
-  /// The bytes themselves. A copy of them in another buffer is a second secret.
+  /// The bytes themselves. A copy in another buffer is a second secret.
   public let bytes: [UInt8]
 
   public init(_ bytes: [UInt8]) {
     self.bytes = bytes
   }
 
-  /// For text that already exists as a `String`: a literal in a test, a typed password.
+  /// Makes a secret from text that already exists as a `String`: a literal in a test, a typed
+  /// password.
   public init(_ text: String) {
     self.bytes = Array(text.utf8)
   }
@@ -22,12 +23,12 @@ public struct Secret: Sendable, Equatable, Redacted {
   /// Whether there are no bytes.
   public var isEmpty: Bool { bytes.isEmpty }
 
-  /// Appends the bytes to a buffer, which is then as secret as they are.
+  /// Appends the bytes to a buffer, which is then as secret as the bytes.
   public func append(to buffer: inout [UInt8]) {
     buffer.append(contentsOf: bytes)
   }
 
-  /// The bytes as text, for an API that wants a `String`; nil if they are not UTF-8.
+  /// The bytes as text, for an API that needs a `String`; nil if they are not UTF-8.
   public func exposedText() -> String? {
     String(validating: bytes, as: UTF8.self)
   }

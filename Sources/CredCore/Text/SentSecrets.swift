@@ -1,13 +1,13 @@
-/// What went out with a request or to a command and is secret: a backend may repeat it in an error,
-/// and an error's text reaches users and the journal.
+/// The secrets that credd sent with a request or to a command. A backend may repeat them in an
+/// error, and the error's text reaches users and the journal.
 public struct SentSecrets: Sendable, Equatable {
-  /// Shorter values are words such as `on`, and no secrets.
+  /// Shorter values are words such as `on`, not secrets.
   static let shortest = 4
-  /// Parts of a value from this length on are looked for alone too: `Basic dXNlcjpwYXNz` may come
-  /// back without its scheme.
+  /// Parts of a value with at least this length are also searched separately: `Basic dXNlcjpwYXNz`
+  /// may come back without its scheme.
   static let shortestPart = 8
 
-  /// The longest first: one may be a part of another.
+  /// The longest first, because one may be a part of another.
   private let texts: [Secret]
 
   public init(_ secrets: [Secret] = []) {
@@ -23,7 +23,7 @@ public struct SentSecrets: Sendable, Equatable {
     texts = all.filter { $0.count >= Self.shortest }.sorted { $0.count > $1.count }
   }
 
-  /// Whether any of them is there.
+  /// Whether one of the secrets occurs in the bytes.
   func occur(in bytes: some Collection<UInt8>) -> Bool {
     texts.contains { bytes.contains(bytes: $0.bytes) }
   }
@@ -49,7 +49,7 @@ public struct SentSecrets: Sendable, Equatable {
 }
 
 extension HTTPRequest {
-  /// The values of its headers, but for those that say nothing of a user or a host.
+  /// The values of the request's headers, without those that reveal nothing about a user or a host.
   public var secretHeaders: [Secret] {
     headers.filter { !Self.plainHeaders.contains($0.name.lowercased()) }.map(\.value)
   }

@@ -1,4 +1,4 @@
-/// The difference between this host's wall clock and AWS's.
+/// The difference between this host's wall clock and AWS's clock.
 ///
 /// credd counts lifetimes by the server's clock, so a wrong local clock costs it nothing. Clients
 /// compare an `Expiration` with the local clock, and AWS refuses a SigV4 signature whose time is
@@ -12,7 +12,8 @@ public struct ClockSkew: Sendable, Equatable {
     case right
   }
 
-  /// A difference that is ignored: HTTP's `Date` has whole seconds, and a reply travels for some.
+  /// A difference up to this is ignored: HTTP's `Date` has whole seconds, and a reply may take some
+  /// seconds.
   static let tolerance: Duration = .seconds(60)
 
   /// The server's time minus this host's; zero until a server has replied.
@@ -24,13 +25,13 @@ public struct ClockSkew: Sendable, Equatable {
   /// Whether the clock is off by more than a minute.
   public var isOff: Bool { abs(skew) > Self.tolerance }
 
-  /// A reply of a server carried its time.
+  /// Compares the server's time in a reply with the local time.
   public mutating func compare(server: WallTime, local: WallTime) -> Change? {
     skew = server - local
     return change()
   }
 
-  /// The local clock was set: the known difference changes by as much.
+  /// Takes that the local clock was set: the known difference changes by the same amount.
   ///
   /// - Parameter jump: the new time minus the time without the change.
   public mutating func clockSet(by jump: Duration) -> Change? {

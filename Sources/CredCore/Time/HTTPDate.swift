@@ -10,8 +10,8 @@ extension WallTime {
   /// Reads an HTTP date (RFC 9110 §5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`, and the two obsolete
   /// forms `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`.
   ///
-  /// The weekday must be a weekday's name, but need not fit the date. A year of two digits is 1970
-  /// to 2069.
+  /// The weekday must be a weekday's name, but need not fit the date. A year of two digits means
+  /// 1970 to 2069.
   public init?(httpDate text: String) {
     var scanner = TimeScanner(text)
     let time: CivilTime?
@@ -89,7 +89,7 @@ struct TimeScanner {
 
   var isAtEnd: Bool { rest.isEmpty }
 
-  /// Takes exactly `count` digits, or none.
+  /// Takes exactly `count` digits, or nothing.
   mutating func number(digits count: Int) -> Int? {
     let digits = rest.prefix(count)
     guard digits.count == count, digits.allSatisfy(\.isDigit) else { return nil }

@@ -1,8 +1,9 @@
-/// A point on the host's monotonic clock that also counts suspended time (CLOCK_BOOTTIME).
+/// A point in time on the host's monotonic clock, which also counts suspended time
+/// (CLOCK_BOOTTIME).
 ///
-/// Every deadline and every validity check in credd uses this clock. It never jumps, and it runs
-/// while a laptop sleeps, so credentials are expired when it wakes up. The core never reads a
-/// clock: callers pass instants.
+/// Every deadline and every validity check in credd uses this clock. The clock never jumps, and it
+/// runs while a laptop sleeps, so that credentials may have expired when the laptop wakes up. The
+/// core never reads a clock: callers pass instants.
 public struct Instant: Comparable, Hashable, Sendable {
   /// Nanoseconds since boot.
   public var nanoseconds: Int64
@@ -32,7 +33,7 @@ public struct Instant: Comparable, Hashable, Sendable {
     lhs + (.zero - rhs)
   }
 
-  /// Saturates too: from the distant past to `distantFuture` it is 292 years.
+  /// Saturates too: the time from the distant past to `distantFuture` is 292 years.
   public static func - (lhs: Instant, rhs: Instant) -> Duration {
     let (difference, overflow) = lhs.nanoseconds.subtractingReportingOverflow(rhs.nanoseconds)
     return .nanoseconds(overflow ? (lhs < rhs ? .min : .max) : difference)
@@ -62,8 +63,8 @@ extension Duration {
     ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
   ]
 
-  /// Reads `90s`, `5m`, `1h30m`, `500ms`, `30d`, or a bare number of seconds. Each unit occurs once, the
-  /// larger first; nil for anything else.
+  /// Reads `90s`, `5m`, `1h30m`, `500ms`, `30d`, or a bare number of seconds. Each unit occurs at
+  /// most once, larger units first. Returns nil for anything else.
   init?(written text: String) {
     var rest = Array(text.utf8)[...]
     var units = Duration.units[...]
@@ -71,7 +72,7 @@ extension Duration {
     guard !rest.isEmpty else { return nil }
     while !rest.isEmpty {
       let digits = rest.prefix(while: \.isDigit)
-      // Nine digits are 31 years in seconds, and no sum of them, days included, overflows.
+      // Nine digits are 31 years in seconds. Even as days, no sum of such numbers overflows.
       guard !digits.isEmpty, digits.count <= 9,
         let number = Int64(String(decoding: digits, as: UTF8.self))
       else { return nil }
@@ -87,11 +88,11 @@ extension Duration {
     self = .milliseconds(milliseconds)
   }
 
-  /// The duration as `init(written:)` reads it, in whole milliseconds.
+  /// The duration in the form that `init(written:)` reads, in whole milliseconds.
   var written: String {
     var rest = wholeNanoseconds / 1_000_000
     var text = ""
-    // A day is written as 24h, and longer times in days.
+    // One day is written as 24h, longer times in days.
     for unit in Duration.units
     where rest >= (unit.name == "d" ? 2 * unit.milliseconds : unit.milliseconds) {
       text += "\(rest / unit.milliseconds)\(unit.name)"

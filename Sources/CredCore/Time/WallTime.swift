@@ -1,7 +1,6 @@
 /// A point in civil time: AWS's `Expiration`, HTTP's `Date`.
 ///
-/// Used for times that are read from outside or shown. Whether something is still valid is decided
-/// by ``Instant``.
+/// For times that come from outside or are shown. Validity is decided by ``Instant``.
 public struct WallTime: Comparable, Hashable, Sendable {
   /// Milliseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
   public var milliseconds: Int64
@@ -58,8 +57,8 @@ extension WallTime {
 
   /// `YYYY-MM-DDTHH:MM:SSZ`, the one spelling that every AWS SDK reads.
   ///
-  /// Fractions are cut off, so that an expiration is never written later than it is. A time outside
-  /// the years 0 to 9999 becomes the nearest time within them.
+  /// Fractions are cut off, so that a written expiration is never later than the real one. A time
+  /// outside the years 0 to 9999 becomes the nearest time within them.
   public var iso8601: String {
     var text: [UInt8] = []
     text.reserveCapacity(20)
@@ -90,8 +89,8 @@ extension WallTime {
   }
 
   /// Reads `YYYY-MM-DDTHH:MM[:SS[.fraction]]` with a zone: `Z`, `+HH:MM`, `+HHMM` or `+HH`; a space
-  /// may stand for the `T`. A time without a zone is nil, because it is ambiguous. Fractions beyond
-  /// milliseconds are cut off.
+  /// may stand for the `T`. Returns nil for a time without a zone, because it is ambiguous.
+  /// Fractions beyond milliseconds are cut off.
   public init?(iso8601 text: String) {
     var scanner = TimeScanner(text)
     guard let year = scanner.number(digits: 4), scanner.take("-"),
@@ -211,14 +210,14 @@ extension BinaryInteger {
 }
 
 extension JSONValue {
-  /// A time in seconds, which may carry a fraction: a NumericDate (RFC 7519), or a date of AWS's JSON
-  /// protocols. Nil for what cannot be one.
+  /// A time in seconds, perhaps with a fraction: a NumericDate (RFC 7519), or a date of AWS's JSON
+  /// protocols. Nil if the number cannot be a time.
   var plausibleTime: WallTime? { double.flatMap { WallTime(plausibleSecondsSince1970: $0) } }
 }
 
 extension WallTime {
-  /// Reads seconds from 2001 to 2286, the numbers of ten digits. Milliseconds in place of seconds,
-  /// zero, infinity and NaN are nil.
+  /// Reads seconds from 2001 to 2286, which are the numbers of ten digits. Returns nil for
+  /// milliseconds in place of seconds, zero, infinity and NaN.
   init?(plausibleSecondsSince1970 seconds: Double) {
     guard seconds >= 1e9, seconds < 1e10 else { return nil }
     self.init(secondsSince1970: seconds)

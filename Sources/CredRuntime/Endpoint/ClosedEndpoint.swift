@@ -4,14 +4,14 @@ internal import CredService
 internal import Glibc
 internal import Logging
 
-/// The endpoint of a daemon that cannot serve: HTTP clients are told to try again, and units get
-/// their tokens, which depend on no configuration. Everything is done at once and may block, for the
-/// process is about to end.
+/// The endpoint of a daemon that cannot serve. It tells HTTP clients to try again. Units get their
+/// tokens, because these do not depend on the configuration. Everything is done at once and may
+/// block, because the process is about to end.
 final class ClosedEndpoint {
   private let sockets: EndpointSockets
   private let log = LogOutput.logger(LogThreshold(.warning))
   private var refusals = TokenRefusals()
-  /// Nil until the first token; the inner nil where none can be given.
+  /// Nil until the first token is asked for; the inner nil means that no token can be given.
   private var source: (key: TokenKey, digests: Libcrypto)??
 
   init(_ sockets: EndpointSockets) {

@@ -12,11 +12,11 @@ public struct EndpointSockets: Sendable {
     public let address: EndpointAddress
   }
 
-  /// Listening on loopback, each with its address.
+  /// The sockets that listen on loopback, each with its address.
   public internal(set) var listeners: [Listener] = []
   /// The sockets for `LoadCredential=`.
   public internal(set) var tokens: [Int32] = []
-  /// Of inet-diag; nil if none was passed.
+  /// The socket of inet-diag; nil if none was passed.
   public internal(set) var netlink: Int32?
 
   public init() {}
@@ -85,7 +85,7 @@ final class Endpoint {
       EndpointLock.Place(
         address: $0.address, networkNamespace: Self.namespace(of: $0.descriptor))
     }
-    // Requests that come before get 503.
+    // Earlier requests get 503.
     service.endpointStarts()
     crypto.load { [weak service] crypto in
       let lock = crypto.flatMap { crypto in
@@ -95,7 +95,7 @@ final class Endpoint {
     }
   }
 
-  /// HTTP clients cannot tell who listens: whoever takes the port gets their tokens.
+  /// HTTP clients cannot see who listens: a program that takes the port gets their tokens.
   private static func problem(ofPort port: UInt16) -> String? {
     guard credd_port_is_open(port) == 1 else { return nil }
     return """
@@ -121,7 +121,7 @@ final class Endpoint {
     }
   }
 
-  /// Without the kernel's word everybody is refused: clients of systemd's socket must not hang.
+  /// Without the kernel's answers, everybody is refused: clients of systemd's socket must not hang.
   private static func attestation(
     _ netlink: Int32?
   ) -> Result<any ConnectionAttesting, SystemError> {
@@ -138,7 +138,7 @@ final class Endpoint {
   /// Since when no client is connected; nil if the endpoint is not open.
   var emptySince: Instant? { server?.emptySince }
 
-  /// How often the limits of its connections were hit.
+  /// How often the limits of the endpoint's connections were hit.
   var limitHits: [HitLimit: Int] { server?.limitHits ?? [:] }
 
   var addresses: [EndpointAddress] { server?.addresses ?? [] }

@@ -8,14 +8,14 @@ final class EndpointConnection {
   let descriptor: Int32
   let token: UInt64
   let address: EndpointAddress
-  /// By whom it was made; nil if the kernel did not say.
+  /// The user who made the connection; nil if the kernel did not say.
   let attested: AttestedPeer?
   private unowned let server: EndpointServer
 
   /// The service's client; nil without an attested peer.
   var client: Client?
   var reader = EndpointReader()
-  /// What was read behind the request that is being answered.
+  /// The bytes that were read after the request that is being answered.
   var unread: [UInt8] = []
   /// Reported events that are not handled yet: epoll reports each once.
   var events: UInt32 = 0
@@ -23,14 +23,14 @@ final class EndpointConnection {
   var arrived = Instant(nanoseconds: .min)
   /// The request that waits until its unit is found.
   var heldRequest: EndpointRequest?
-  /// Its control group, once it was looked for; the inner nil where it was not found.
+  /// The caller's control group, once it was searched; the inner nil means that it was not found.
   var group: ControlGroup??
-  /// When it is closed unless something happens.
+  /// When the connection is closed, unless something happens before.
   var deadline: Instant
   var isQueued = false
-  /// The peer sends nothing more.
+  /// Whether the peer sends nothing more.
   var isInputFinished = false
-  /// Closed once its answers are written.
+  /// Whether the connection closes once its answers are written.
   var isClosing = false
   var isClosed = false
   private var outbound: [UInt8] = []
@@ -50,9 +50,10 @@ final class EndpointConnection {
 
   deinit { credd_close(descriptor) }
 
-  /// Whom it counts for. Connections that the kernel did not attest count together.
+  /// The user for whom the connection counts. Connections that the kernel did not attest count
+  /// together.
   var owner: UInt32? { attested?.uid }
-  /// In whose share it counts.
+  /// The account for which the connection counts.
   var account: Account?
 
   /// Whether a request is being answered, so that no other one may begin.
@@ -73,7 +74,7 @@ final class EndpointConnection {
     }
   }
 
-  /// Writes what the peer takes. A peer that takes nothing gains no time by what it sends.
+  /// Writes as much as the peer takes. If the peer takes nothing, it gains no time by sending.
   ///
   /// - Returns: whether the connection still lives.
   func flush(_ now: Instant) -> Bool {
@@ -105,9 +106,9 @@ extension EndpointConnection: ReplySink {
 
 extension EndpointConnection: PeerFacts {
   var peer: Peer { Peer(uid: attested?.uid ?? .max, gid: .max, pid: 0) }
-  /// The kernel says none of a TCP connection.
+  /// The kernel names no groups for a TCP connection.
   func groups() -> [UInt32] { [] }
-  /// Nil once its control group has ended.
+  /// The unit; nil once its control group has ended.
   func unit() -> String? { server.unit(of: self) }
   /// The kernel names no process.
   func isAlive() -> Bool { false }

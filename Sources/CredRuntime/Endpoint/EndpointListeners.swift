@@ -5,10 +5,10 @@ internal import Glibc
 
 /// The sockets at which the endpoint's clients connect, on the clients' own epoll.
 @safe final class EndpointListeners {
-  /// What the tokens of listeners have, and those of connections never.
+  /// The bit that is set in the tokens of listeners, and never in those of connections.
   static let tokenBit: UInt64 = 1 << 62
   private static let acceptsPerTurn = 4
-  /// How long nobody is accepted after descriptors or memory ran out: a retry at once would spin.
+  /// The pause in accepting after descriptors or memory ran out: an immediate retry would spin.
   private static let pause = Duration.milliseconds(100)
 
   private let loop: EventLoop
@@ -20,10 +20,10 @@ internal import Glibc
     timer = try loop.timer { [unowned self] _ in self.resume() }
   }
 
-  /// In the order in which they were opened.
+  /// The addresses, in the order in which they were opened.
   var addresses: [EndpointAddress] { listeners.sorted { $0.key < $1.key }.map(\.value) }
 
-  /// A listener stays the caller's.
+  /// Adds a listener, which the caller still owns.
   func add(_ listener: Int32, _ address: EndpointAddress) throws(SystemError) {
     listeners[listener] = address
     try SystemError.check(watch(listener), "watch descriptor \(listener)")
@@ -35,7 +35,7 @@ internal import Glibc
     timer?.arm(at: nil)
   }
 
-  /// Accepts a few clients if an event's token is a listener's.
+  /// Accepts a few clients if the event's token belongs to a listener.
   func accept(_ token: UInt64, _ admit: (Int32, EndpointAddress) -> Void) {
     let listener = Int32(truncatingIfNeeded: token)
     guard token & Self.tokenBit != 0, let address = listeners[listener] else { return }
@@ -56,13 +56,13 @@ internal import Glibc
       EndpointServer.tokenBit | Self.tokenBit | UInt64(listener))
   }
 
-  /// For a while.
+  /// Stops accepting for a while.
   private func stop() {
     listeners.keys.forEach(loop.remove)
     timer?.arm(at: loop.now + Self.pause)
   }
 
-  /// A listener that cannot be watched now is tried again.
+  /// If a listener cannot be watched now, it is tried again.
   private func resume() {
     guard listeners.keys.allSatisfy({ [0, -EEXIST].contains(watch($0)) }) else { return stop() }
   }

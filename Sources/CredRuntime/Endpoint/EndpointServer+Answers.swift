@@ -1,7 +1,7 @@
 internal import CredCore
 internal import CredService
 
-/// From a request that was read to its answer, or to the service.
+/// Answers a request that was read, or passes it to the service.
 extension EndpointServer {
   func answer(
     _ request: EndpointRequest, _ connection: EndpointConnection, _ now: Instant
@@ -60,7 +60,7 @@ extension EndpointServer {
     queue(connection)
   }
 
-  /// The unit of a connection whose control group is still there.
+  /// The unit of a connection whose control group still exists.
   func unit(of connection: EndpointConnection) -> String? {
     guard case .some(let group?) = connection.group, units.isThere(group) else { return nil }
     return group.unit

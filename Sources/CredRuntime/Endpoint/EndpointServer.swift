@@ -4,17 +4,18 @@ internal import CredService
 internal import Glibc
 internal import Logging
 
-/// Serves HTTP clients on loopback: accepts, has the kernel say who called, reads requests and writes
-/// answers, one request of a connection at a time.
+/// Serves HTTP clients on loopback: accepts them, asks the kernel who called, reads requests and
+/// writes answers. Each connection has one request at a time.
 ///
-/// Connections hang on the clients' own epoll, edge-triggered. Each user has a turn, and in it one of
-/// its connections has one request.
+/// Connections are watched by the clients' own epoll, edge-triggered. Users take turns. In a turn,
+/// one connection of the user gets one request answered.
 @safe final class EndpointServer: ReadinessReceiver {
-  /// What the tokens of the endpoint's descriptors have, and those of ``ClientServer`` never.
+  /// The bit that is set in the tokens of the endpoint's descriptors, and never in those of
+  /// ``ClientServer``.
   static let tokenBit: UInt64 = 1 << 63
-  /// How often deadlines are looked at, while there are connections.
+  /// How often deadlines are checked while there are connections.
   private static let check = Duration.seconds(1)
-  /// How long one call of ``serve(_:)`` gives to requests.
+  /// The time that one call of ``serve(_:)`` spends on requests.
   private static let turnTime = Duration.microseconds(50)
   private static let readSize = Limits.Endpoint.headBytes
   private static let interest =
@@ -30,20 +31,20 @@ internal import Logging
   private var lastToken: UInt64 = 0
   /// Connections of each user; those without an attested peer under nil.
   private var counts: [UInt32?: Int] = [:]
-  /// The same by account.
+  /// Connections of each account.
   private var shares: [Account?: Int] = [:]
   private var turns = TurnQueue<UInt32?, EndpointConnection>()
-  /// The connection whose turn it is. What it is given is written at the end of its turn.
+  /// The connection whose turn it is. Its answer is written at the end of its turn.
   private var current: EndpointConnection?
   private var timer: EventSource?
   private let input: UnsafeMutableBufferPointer<UInt8>
-  /// Why the kernel's word was missing, how often.
+  /// How often the kernel's answer was missing, for each reason.
   private(set) var failures: [AttestationFailure: Int] = [:]
   var limitHits: [HitLimit: Int] = [:]
   /// When a failure is logged again.
   private var nextNotice = Instant(nanoseconds: .min)
 
-  /// Since when no client is connected; has no meaning while one is.
+  /// Since when no client is connected. Without meaning while one is connected.
   private(set) var emptySince: Instant
 
   init(
@@ -74,16 +75,16 @@ internal import Logging
 
   // MARK: Accepting
 
-  /// Accepts clients from a listener on loopback, which stays the caller's.
+  /// Accepts clients from a listener on loopback, which the caller still owns.
   func listen(on listener: Int32, at address: EndpointAddress) throws(SystemError) {
     try listeners.add(listener, address)
   }
 
-  /// Takes no more clients.
+  /// Accepts no more clients.
   func stopListening() { listeners.removeAll() }
 
   private func admit(_ descriptor: Int32, at address: EndpointAddress, _ now: Instant) {
-    // Before anything is read: see ``AttestedPeer``.
+    // The kernel is asked before anything is read: see ``AttestedPeer``.
     let answer = attestation.attest(descriptor)
     if case .failure(let failure) = answer { note(failure, now) }
     lastToken = (lastToken + 1) & (EndpointListeners.tokenBit - 1)
@@ -102,7 +103,7 @@ internal import Logging
     if connection.attested != nil {
       connection.client = receiver.connectedToEndpoint(connection, connection)
     }
-    // The request is usually there already.
+    // The request has usually arrived already.
     connection.events = CREDD_EPOLL_IN
     queue(connection)
   }
@@ -115,14 +116,15 @@ internal import Logging
     shares[connection.account, default: 0] += 1
   }
 
-  /// Of one account; nil are those of whom the kernel did not say whose they are.
+  /// The most connections of one account. Nil stands for all connections whose user the kernel did
+  /// not name.
   private static func share(of account: Account?) -> Int {
     account == .ownerless
       ? Limits.Endpoint.connections / Limits.Client.ownerlessPart
       : Limits.Endpoint.connectionsPerUser
   }
 
-  /// Logged once a minute: any process may make connections that close at once.
+  /// Logged once a minute, because any process can make connections that close at once.
   private func note(_ failure: AttestationFailure, _ now: Instant) {
     failures[failure, default: 0] += 1
     guard now >= nextNotice else { return }
@@ -186,7 +188,7 @@ internal import Logging
     write(connection, now)
   }
 
-  /// Whether its next request, or the end of its input, waits for another turn.
+  /// Whether the connection's next request, or the end of its input, waits for another turn.
   private func hasMore(_ connection: EndpointConnection) -> Bool {
     guard !connection.isClosed, !connection.isBusy else { return false }
     return !connection.unread.isEmpty || connection.hasInput || connection.isInputFinished
@@ -196,7 +198,7 @@ internal import Logging
     let count = unsafe credd_read(connection.descriptor, input.baseAddress, input.count)
     switch count {
     case 1...:
-      // Epoll reports what comes after a short read, but not the end again.
+      // Epoll reports data that come after a short read, but does not report the end again.
       if unsafe count < input.count, connection.events & CREDD_EPOLL_RDHUP == 0 {
         connection.events &= ~CREDD_EPOLL_IN
       }
@@ -231,8 +233,8 @@ internal import Logging
     }
   }
 
-  /// Writes what there is. A connection that is done is closed; one that has its answer may send its
-  /// next request.
+  /// Writes the output that there is. Closes the connection if it has ended. If the connection has
+  /// its answer, its next request may be read.
   private func write(_ connection: EndpointConnection, _ now: Instant) {
     guard connection.hasOutput else {
       if connection.isClosing { close(connection) }
@@ -253,7 +255,8 @@ internal import Logging
   func close(_ connection: EndpointConnection) {
     guard !connection.isClosed else { return }
     connection.isClosed = true
-    // Its descriptor is closed with its last reference. Unread bytes would turn the end into a reset.
+    // The descriptor is closed with the connection's last reference. If bytes stayed unread, the
+    // kernel would send a reset in place of a normal end. So they are read here and wiped.
     credd_finish_sending(connection.descriptor)
     _ = unsafe credd_read(connection.descriptor, input.baseAddress, input.count)
     unsafe credd_wipe(input.baseAddress, input.count)

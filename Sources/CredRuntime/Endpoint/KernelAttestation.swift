@@ -9,12 +9,12 @@ protocol ConnectionAttesting: AnyObject {
   func attest(_ connection: Int32) -> Result<AttestedPeer, AttestationFailure>
 }
 
-/// Asks the kernel's table of connections, by one netlink socket that stays open.
+/// Asks the kernel's table of connections, through one netlink socket that stays open.
 final class KernelAttestation: ConnectionAttesting {
   private let connections: LoopbackConnections
 
-  /// - Parameter netlink: a socket of inet-diag, which this object closes. systemd's own sees the
-  ///   network namespace of the service manager.
+  /// - Parameter netlink: a socket of inet-diag, which this object closes. A socket from systemd
+  ///   sees the network namespace of the service manager.
   init(_ netlink: Int32) throws(SystemError) {
     connections = LoopbackConnections(netlink)
     try SystemError.check(credd_set_nonblocking(netlink), "prepare the netlink socket")
@@ -30,10 +30,10 @@ final class KernelAttestation: ConnectionAttesting {
     connections.maker(of: connection)
   }
 
-  /// Asks about a connection of this process to itself. The kernel's answer to a question about TCP
-  /// is "no such socket", too, where its module for that is missing.
+  /// Asks about a connection of this process to itself. If the kernel's module for TCP is missing,
+  /// it also answers "no such socket".
   ///
-  /// - Throws: if the endpoint could not tell who calls.
+  /// - Throws: if the endpoint could not find out who calls.
   func test() throws(SystemError) {
     var name = credd_tcp_name()
     name.ipv4 = (127, 0, 0, 1)
@@ -56,7 +56,7 @@ final class KernelAttestation: ConnectionAttesting {
 
 /// The host's control groups, as the kernel shows them in files.
 final class SystemControlGroups: ControlGroupQueries {
-  /// Where cgroup2 is mounted; nil on a host without it, which then has no units at the endpoint.
+  /// Where cgroup2 is mounted. Nil on a host without it: then the endpoint knows no units.
   private let root: String?
 
   init() {

@@ -2,8 +2,9 @@ internal import CLinux
 internal import CredCore
 internal import Glibc
 
-/// The key of this boot's tokens, in the runtime directory: it outlives a restart, a crash and a stop
-/// of the daemon, and no boot. Who removes it voids all tokens at the next start.
+/// The key of this boot's tokens, in the runtime directory. It outlives a restart, a crash and a
+/// stop of the daemon, but not a reboot. If somebody removes it, all tokens are void after the next
+/// start.
 enum TokenKeyFile {
   static let name = "token-key"
   private static let unfinishedName = "token-key.new"
@@ -26,7 +27,7 @@ enum TokenKeyFile {
     return made
   }
 
-  /// Nil if there is none.
+  /// The key in the file; nil if there is none.
   private static func read(in folder: Int32) throws(SystemError) -> Secret? {
     let file = unsafe credd_open_private(folder, name)
     guard file != -ENOENT else { return nil }
@@ -43,7 +44,7 @@ enum TokenKeyFile {
     return Secret(Array(bytes.prefix(TokenKey.bytes)))
   }
 
-  /// The file has its name only once it is whole, and takes no other file's place.
+  /// The file gets its name only when it is complete, and never replaces another file.
   private static func make(in folder: Int32) throws(SystemError) {
     let file = unsafe try SystemError.check(
       credd_create_private(folder, unfinishedName), "create the token key")

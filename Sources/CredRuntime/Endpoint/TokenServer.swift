@@ -6,11 +6,11 @@ internal import Logging
 
 /// Gives tokens to service managers, on a socket that units name in `LoadCredential=`.
 ///
-/// Units start while they wait for this answer, some of them without a limit. So it depends on the
-/// key alone, not on the configuration, the user database or a session. A refusal is an empty answer:
-/// the unit then starts with an empty file, and the journal has the reason.
+/// Starting units wait for this answer, some of them without a limit. So it depends only on the
+/// key, not on the configuration, the user database or a session. A refusal is an empty answer: the
+/// unit then starts with an empty file, and the journal has the reason.
 final class TokenServer {
-  /// What answers a connection depends on.
+  /// The values on which an answer depends.
   struct Source {
     let key: Secret
     let crypto: any CryptoLoading
@@ -19,7 +19,7 @@ final class TokenServer {
   }
 
   private static let acceptsAtOnce = 4
-  /// After a failure to accept: an immediate retry would spin.
+  /// The pause after a failure to accept: an immediate retry would spin.
   private static let pause = Duration.milliseconds(100)
   private let loop: EventLoop
   private let source: Source
@@ -32,7 +32,7 @@ final class TokenServer {
     self.source = source
   }
 
-  /// Answers clients of `listener`, which stays the caller's.
+  /// Answers clients of `listener`, which the caller still owns.
   func listen(on listener: Int32) throws(SystemError) {
     credd_refuse_descriptors(listener)
     if timer == nil {
@@ -76,12 +76,13 @@ final class TokenServer {
   }
 }
 
-/// The warnings about refused tokens: each unit that starts without one has to be found.
+/// The warnings about refused tokens, so that the operator finds each unit that starts without one.
 struct TokenRefusals {
   private var limiter = NoticeLimiter(burst: 1)
 
-  /// Once a minute for each uid. One uid asks for all units of the host, so of root each reason counts:
-  /// it names the unit and the credential. Other users could fill the journal with such names.
+  /// Allows one warning a minute for each uid. Root asks for all units of the host, so each reason
+  /// counts separately for root: it names the unit and the credential. Other users could fill the
+  /// journal with such names.
   mutating func note(
     _ reason: String, _ client: TokenClient, _ now: Instant, _ log: Logger
   ) {
@@ -98,7 +99,7 @@ struct TokenRefusals {
 /// A connection to the token socket. Owns the descriptor.
 final class TokenClient {
   private let descriptor: Int32
-  /// Nil if the kernel did not say.
+  /// The peer; nil if the kernel did not name it.
   let peer: Peer?
 
   init(_ descriptor: Int32) {
@@ -112,7 +113,7 @@ final class TokenClient {
     guard let peer else { return .refused("the kernel did not say who the caller is") }
     var name = [UInt8](repeating: 0, count: 128)
     let count = unsafe credd_peer_name(descriptor, &name, name.count)
-    // Only root's unit decides anything.
+    // The unit matters only for root.
     let unit =
       peer.uid == 0 ? CallerUnit.name(of: peer, on: descriptor, accepted: accepted) : nil
     return TokenGrant(

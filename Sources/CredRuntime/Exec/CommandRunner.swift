@@ -3,14 +3,14 @@ internal import CredCore
 internal import CredService
 internal import Glibc
 
-/// Runs the commands of `exec` backends: no shell, a clean environment, a process group of its own,
-/// a deadline after which the group is killed, bounded output.
+/// Runs the commands of `exec` backends: without a shell, with a clean environment, in a separate
+/// process group. After a deadline the group is killed. The output is limited.
 final class CommandRunner: CommandRunning {
   private let loop: EventLoop
   private let background: any Background
-  /// Nil without a `$CREDENTIALS_DIRECTORY`.
+  /// Hides credentials from commands; nil without a `$CREDENTIALS_DIRECTORY`.
   private let credentials: HiddenCredentials?
-  /// By pid, until the child is reaped: no other process can have the pid before.
+  /// The runs by pid, until the child is reaped: before that, no other process can have the pid.
   private(set) var runs: [Int32: CommandRun] = [:]
 
   init(loop: EventLoop, background: any Background, credentials: HiddenCredentials? = nil) {
@@ -19,7 +19,7 @@ final class CommandRunner: CommandRunning {
     self.credentials = credentials
   }
 
-  /// Starts the command on a thread: the file of a command may be on a dead file server, and
+  /// Starts the command on a thread, because its file may be on a dead file server, and
   /// `credd_spawn()` waits until the new program runs.
   func run(_ command: Command, completion: @escaping (ExecOutcome) -> Void) {
     let deadline = loop.now + command.timeout
@@ -35,9 +35,9 @@ final class CommandRunner: CommandRunning {
     }
   }
 
-  /// What became of a start.
+  /// The result of a start.
   private struct Start: Sendable {
-    /// The child, or why there is none.
+    /// The child, or the reason why there is none.
     let child: Result<credd_child, StartFailure>
     let hidden: HiddenCredentials.Outcome?
   }
@@ -67,7 +67,7 @@ final class CommandRunner: CommandRunning {
       hidden: hidden)
   }
 
-  /// - Parameter done: nil if the command is overdue: then it is killed at once.
+  /// - Parameter done: nil if the command is overdue. Then it is killed at once.
   private func watch(
     _ start: Start, of command: Command, until deadline: Instant,
     _ done: ((ExecOutcome) -> Void)?
@@ -91,12 +91,13 @@ extension StartFailure {
   fileprivate init(_ error: SystemError) {
     self.init(
       reason: error.reason,
-      // What the host lacks for a moment; a wrong path or mode stays wrong.
+      // These errors mean that the host lacks something for a moment. A wrong path or mode stays
+      // wrong.
       isTransient: [EAGAIN, ENOMEM, EMFILE, ENFILE].contains(error.number))
   }
 }
 
-/// One command under way. Owns its pipes, kills the rest of its process group at the end, and
+/// One command under way. It owns the pipes, kills the rest of the process group at the end, and
 /// exists until the child is reaped.
 final class CommandRun {
   private let child: credd_child
@@ -119,11 +120,11 @@ final class CommandRun {
   /// Bytes of one read: a pipe's usual capacity. The limit keeps a fast writer from blocking the
   /// loop.
   private static let readAtOnce = 64 << 10
-  /// Of standard error only the first line is used.
+  /// The bytes of standard error that are kept; only the first line is used.
   private static let errorOutputKept = 4096
 
   /// - Parameters:
-  ///   - done: called once with the result; does not wait for the child to die.
+  ///   - done: called once with the result, perhaps before the child has died.
   ///   - reaped: called when the child is reaped; the object may then be released.
   init(
     _ child: credd_child, input: Secret, loop: EventLoop, done: @escaping (ExecOutcome) -> Void,
@@ -141,7 +142,7 @@ final class CommandRun {
     closePipes()
   }
 
-  /// Why the command cannot be watched; nil if it is.
+  /// Why the command cannot be watched; nil if it is watched.
   func start(until deadline: Instant) -> StartFailure? {
     do throws(SystemError) {
       childSource = try loop.child(child.pid) { [unowned self] in self.ended($0) }
@@ -170,7 +171,7 @@ final class CommandRun {
         child.standard_input, $0.baseAddress.map { unsafe $0 + inputSent }, $0.count - inputSent)
     }
     if sent > 0 { inputSent += sent }
-    // A command that does not read its input is free to do so.
+    // A command need not read its input.
     if sent != -Int(EAGAIN), sent < 0 || inputSent == input.count { closeInput() }
   }
 
@@ -187,7 +188,7 @@ final class CommandRun {
     }
   }
 
-  /// Reads what is there. False if it is more than `limit` in all.
+  /// Reads the available bytes. Returns false if there are more than `limit` in all.
   private func drain(
     _ descriptor: Int32, _ source: EventSource?, into bytes: inout [UInt8], upTo limit: Int
   ) -> Bool {
@@ -197,7 +198,7 @@ final class CommandRun {
         unsafe credd_read(descriptor, $0.baseAddress, $0.count)
       }
       guard count > 0 else {
-        // At the end of the stream epoll would report it for ever.
+        // At the end of the stream, epoll would report the pipe for ever.
         if count != -Int(EAGAIN) { source?.remove() }
         return true
       }
@@ -230,7 +231,7 @@ final class CommandRun {
   /// The child is a zombie while this runs: no other process can have its pid or group.
   private func ended(_ ending: EventLoop.ChildEnding) {
     if done != nil { readOutput() }
-    // Too much output has ended the run, and closed its pipes.
+    // If there was too much output, the run has ended and closed its pipes already.
     if done != nil {
       readErrorOutput()
       switch ending {
@@ -251,8 +252,8 @@ final class CommandRun {
     done(ExecOutcome(ending: ending, standardOutput: Secret(output), standardError: errorOutput))
   }
 
-  /// Reaps a command that could not be watched. Never waits: even a killed process may hang on a
-  /// dead file server.
+  /// Reaps a command that could not be watched. Does not wait, because even a killed process may
+  /// hang on a dead file server.
   func reapIfUnwatched() {
     guard childSource == nil, done == nil else { return }
     var status: Int32 = 0

@@ -8,15 +8,15 @@ internal import Logging
 /// command can read and change those that its configuration names, and there it makes, moves and removes
 /// none. It runs as credd's own user, so file modes do not do that.
 final class HiddenCredentials {
-  /// What came of making the rules for one run.
+  /// The result of making the rules for one run.
   enum Outcome: Sendable {
     /// A descriptor of Landlock's rules.
     case rules(Int32)
-    /// The kernel has no Landlock, or none that leaves moving files between folders alone.
+    /// The kernel has no Landlock, or an old one that always forbids moving files between folders.
     case noLandlock(Int32)
     case failed(Int32, folder: String)
 
-    /// -1 where nothing is hidden.
+    /// The descriptor of the rules; -1 if nothing is hidden.
     var rules: Int32 { if case .rules(let descriptor) = self { descriptor } else { -1 } }
 
     func closeRules() {
@@ -37,8 +37,9 @@ final class HiddenCredentials {
     self.log = log
   }
 
-  /// What makes the rules for one run of a command, and blocks: what is mounted or made later, beside
-  /// the folders that lead to the credentials, is hidden with them. Nil if nothing is to be hidden.
+  /// A closure that makes the rules for one run of a command, and that blocks; nil if nothing is to
+  /// be hidden. The rules also hide files that are mounted or made later, beside the folders that
+  /// lead to the credentials.
   func hiding(from command: Command) -> (@Sendable () -> Outcome)? {
     let texts =
       command.arguments.map { Array($0.utf8) } + command.environment.map(\.value.bytes)

@@ -2,19 +2,20 @@ internal import CLinux
 internal import CredCore
 internal import Synchronization
 
-/// Waits for work of one kind that may hang, as on a file server that is away, and goes on without it.
+/// Waits for work that may hang, for example on a dead file server, and then goes on without it.
 struct BoundedWait {
-  /// For one piece of work.
+  /// The time for one piece of work.
   private let longest: Duration
-  /// For all of it, so that a reload does not reach the time limit of its unit.
+  /// The time that is left for all work, so that a reload does not reach the time limit of its
+  /// unit.
   private var left: Duration
-  /// For all that comes after that. What does not hang takes far less than ``afterwards`` and is still
-  /// done, so one file server that is away leaves the other checks alone.
+  /// The time for all further work after that. Work that does not hang takes far less than
+  /// ``afterwards`` and is still done, so one dead file server does not prevent other checks.
   private var reserve: Duration
-  /// For one piece of work after that.
+  /// The time for one piece of this further work.
   private let afterwards: Duration
 
-  /// Whether nothing is waited for any more: then no work is begun.
+  /// Whether all time is used up: then no work is begun.
   var isOver: Bool { left <= .zero && reserve <= .zero }
 
   init(
@@ -27,7 +28,7 @@ struct BoundedWait {
     self.afterwards = afterwards
   }
 
-  /// What a thread found, if it ever does.
+  /// The result of a thread, if it ever comes.
   private final class Answer<Value: Sendable>: Sendable {
     let ready: Int32
     let value = Mutex<Value?>(nil)
@@ -40,9 +41,9 @@ struct BoundedWait {
     deinit { if ready >= 0 { credd_close(ready) } }
   }
 
-  /// Does the work on a thread of its own.
+  /// Does the work on a new thread.
   ///
-  /// - Returns: nil if it takes too long; then it goes on by itself. Also nil if ``isOver``.
+  /// - Returns: nil if the work takes too long; then it goes on by itself. Also nil if ``isOver``.
   mutating func wait<Value: Sendable>(for work: @escaping @Sendable () -> Value) -> Value? {
     guard !isOver else { return nil }
     guard let answer = Answer<Value>() else { return work() }
@@ -54,7 +55,7 @@ struct BoundedWait {
     guard failure == 0 else { return work() }
     let start = credd_boottime()
     let limit = left > .zero ? min(longest, left) : min(afterwards, reserve)
-    // A wait of 0 ms would find nothing, and a negative one would not end.
+    // A wait of 0 ms would find no result, and a negative one would never end.
     _ = credd_wait_readable(answer.ready, Int32(max(limit.inSeconds * 1000, 1)))
     let taken = Duration.nanoseconds(credd_boottime() - start)
     if left > .zero { left -= taken } else { reserve -= taken }

@@ -2,24 +2,25 @@ internal import CLinux
 public import CredCore
 internal import Glibc
 
-/// Opens what a configuration names, for `--check-config`: as the user that the daemon runs as, where
-/// this process may become that user. At a reload the daemon itself opens what no other process sees.
+/// Opens the files that a configuration names, for `--check-config`. It does this as the daemon's
+/// user, if this process may become that user. At a reload, the daemon itself opens the files that
+/// no other process sees.
 public struct ConfigurationInspection {
   /// The user of credd.service.
   private static let serviceUser = "credd"
 
   private let reading: ConfigurationReading
-  /// The service's credentials, where this process does not see them; nil where it does.
+  /// The folder of the service's credentials, if this process cannot see its files; nil if it can.
   private let credentials: String?
   private let scope: Scope
   private let startedAsRoot = geteuid() == 0
   /// Whether files are opened as the daemon opens them.
   private var isDaemonsUser = true
-  /// A user database that is away leaves the files their time.
+  /// A separate wait for names, so that a dead user database does not use up the time for files.
   private var names = BoundedWait()
   private var files = BoundedWait()
   public private(set) var diagnostics: [Diagnostic] = []
-  /// Checks that could not be made, each with the reason.
+  /// The checks that could not be made, each with the reason.
   public private(set) var unchecked: [String] = []
 
   /// - Parameter credentials: the folder that `${CREDENTIALS_DIRECTORY}` was assumed to be.
@@ -44,7 +45,7 @@ public struct ConfigurationInspection {
     case contents(outside: String?)
   }
 
-  /// The errors in the files that systemd gave to the service, for the daemon's own reload.
+  /// The errors in the files that systemd gave to the service, for a reload of the daemon itself.
   static func ofCredentials(_ reading: ConfigurationReading) -> [Diagnostic] {
     guard let folder = ServiceDirectory.credentials else { return [] }
     return inspected(reading, .files(within: folder))
@@ -78,8 +79,8 @@ public struct ConfigurationInspection {
     for (_, profile) in configuration.profiles.sorted(by: { $0.key < $1.key }) { check(profile) }
   }
 
-  /// Root alone can become another user, and not back. It is the first step: it waits for all threads,
-  /// and one that a later check left behind may hang in the kernel.
+  /// Only root can become another user, and never back. This is the first step, because it waits
+  /// for all threads, and a thread of a later check may hang in the kernel.
   private mutating func becomeServiceUser() {
     guard geteuid() == 0, let reason = switchUser() else { return }
     isDaemonsUser = false
@@ -136,7 +137,7 @@ public struct ConfigurationInspection {
     if !profile.region.isEmpty, !AWSPartition.knows(region: profile.region) {
       warn(place, "AWS has no region '\(profile.region)' that credd knows of")
     }
-    // A list with a mistake in it was not understood.
+    // If a list contained a mistake, it was not read.
     guard reading.configuration != nil else { return }
     guard AccessRule(profile, groupID: { _ in nil }).isOpen else { return }
     guard !profile.allowUsers.contains(AccessRule.everybody) else { return }
@@ -172,7 +173,7 @@ public struct ConfigurationInspection {
     case S_IFDIR: return fail(place, "'\(path)' is a directory")
     default:
       if case .pem = content { return fail(place, "'\(path)' is no regular file") }
-      // Reading it here would take the content away.
+      // Reading the file here would take its content away.
       return unchecked.append(
         "\(place.section): \(place.key): '\(path)' is no regular file, and may give its content once"
       )
@@ -220,7 +221,7 @@ public struct ConfigurationInspection {
     }
   }
 
-  /// What a look at a file found; nil if it hangs, which is said.
+  /// The result of a look at a file; nil if the look hangs, which is reported.
   private mutating func look<Value: Sendable>(
     at path: String, _ place: Place, _ body: @escaping @Sendable () -> Value
   ) -> Value? {
@@ -248,7 +249,8 @@ public struct ConfigurationInspection {
     fail(place, "cannot open '\(path)': \(reason)")
   }
 
-  /// Whether this is a person's own process: what it may not open, the daemon may.
+  /// Whether a person started this process. It may be unable to open files that the daemon can
+  /// open.
   private var isStranger: Bool { !ServiceDirectory.isService && !startedAsRoot }
 
   private mutating func checkProgram(_ path: String, _ place: inout Place, _ key: String) {
@@ -268,7 +270,7 @@ public struct ConfigurationInspection {
     place.key = key
     guard let facts = look(at: path, place, { FileFacts(path) }) else { return }
     guard facts.failure == 0 else {
-      // Its server may start later.
+      // The server of the socket may start later.
       let reason = SystemError("", number: facts.failure).reason
       return warn(place, "no server listens at '\(path)' now: \(reason)")
     }
@@ -337,9 +339,9 @@ public struct ConfigurationInspection {
   }
 }
 
-/// What the user database says of a user. Making it may block.
+/// The user database's answer about a user. Making this value may block.
 private struct FoundUser: Sendable {
-  /// As of `credd_look_up_user`.
+  /// The result of `credd_look_up_user`.
   let result: Int32
   let uid: UInt32
   let gid: UInt32

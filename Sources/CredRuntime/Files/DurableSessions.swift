@@ -9,11 +9,11 @@ final class DurableSessions: SessionStoring {
   private var records: [SessionKey: SessionRecord]
   private var devices: [UInt32: RememberedDevices]
 
-  /// Nil where nothing would outlive this process.
+  /// Returns nil if nothing would outlive this process.
   ///
   /// - Parameters:
-  ///   - stores: passed by the service manager.
-  ///   - identities: nil where there is no state directory.
+  ///   - stores: the stores that the service manager passed.
+  ///   - identities: nil if there is no state directory.
   ///   - isWanted: whether a service manager would keep sessions.
   init?(
     _ stores: [PassedDescriptors.Named], identities: IdentityFile?, log: Logger,
@@ -34,7 +34,7 @@ final class DurableSessions: SessionStoring {
 
   func save(_ record: SessionRecord, for key: SessionKey) { store?.put(record, for: key) }
 
-  /// The IdentityId stays known: a profile may come back.
+  /// The IdentityId stays known, because a profile may come back.
   func remove(_ key: SessionKey) { store?.remove(key) }
 
   func loadDevices() -> [UInt32: RememberedDevices] {

@@ -6,21 +6,21 @@ internal import Logging
 
 /// The IdentityIds in the state directory, which outlive a reboot.
 ///
-/// They are written some time after a change, by a thread, because disks may hang. Where they cannot
-/// be written they are kept in memory, and tried again.
+/// A thread writes them some time after a change, because disks may hang. If that fails, they stay
+/// in memory, and credd tries again.
 final class IdentityFile {
   static let name = "identities"
   /// An unreadable file is renamed to this.
   static let damagedName = "identities.damaged"
-  /// From a change to its being written, at least; several changes are written together.
+  /// The least time from a change to its writing; several changes are written together.
   static let delay: Duration = .seconds(1)
   /// An additional delay for each identity, so that a large file is not written all the time.
   static let delayForEach: Duration = .microseconds(100)
-  /// From a failure to the next attempt.
+  /// The pause from a failure to the next attempt.
   static let pause: Duration = .seconds(60)
   /// How long the end of the daemon waits for the disk.
   static let finalWaitMilliseconds: Int32 = 2000
-  /// A disk that takes longer counts as failing; its thread goes on.
+  /// If the disk takes longer, writing has failed; its thread goes on.
   static let timeout: Duration = .seconds(30)
 
   private let folder: String
@@ -36,7 +36,7 @@ final class IdentityFile {
   /// Why the last attempt failed; nil if it succeeded.
   private(set) var failure: String?
 
-  /// - Parameter folder: the state directory; what is in it is read at once.
+  /// - Parameter folder: the state directory, whose file is read at once.
   init(in folder: String, clock: any Clock, background: ThreadBackground, log: Logger) {
     self.folder = folder
     self.clock = clock
@@ -54,11 +54,12 @@ final class IdentityFile {
     lines[key].flatMap { KnownIdentity(line: $0[...]) }
   }
 
-  /// Records a session's identity, or that it has none.
+  /// Records a session's identity; nil if it has none.
   func record(_ identity: KnownIdentity?, for key: SessionKey) {
     let line = identity?.line
     guard lines[key] != line else { return }
-    // As many as there can be sessions: another is known again after its next sign-in.
+    // There are at most as many lines as there can be sessions. A further identity becomes known
+    // again at its next sign-in.
     guard line == nil || lines[key] != nil || lines.count < Limits.Session.most else { return }
     lines[key] = line
     change()

@@ -6,7 +6,7 @@ internal import Glibc
 public enum ConfigurationFiles {
   /// Reads `path` and `path.d/*.conf` in the order of their names.
   ///
-  /// - Throws: where a file is there and cannot be read, or `path` itself is missing.
+  /// - Throws: if an existing file cannot be read, or if `path` itself is missing.
   public static func read(_ path: String) throws(SystemError) -> ConfigurationReading {
     var sources = [try source(path)]
     for name in try fragments(of: path) { sources.append(try source(name)) }
@@ -40,7 +40,7 @@ public enum ConfigurationFiles {
     defer { credd_close(descriptor) }
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 64 << 10)
-    // The reader refuses larger files, so no more needs to be read.
+    // The reader refuses larger files, so more bytes need not be read.
     while bytes.count <= Limits.Configuration.fileBytes {
       let count = unsafe chunk.withUnsafeMutableBytes {
         unsafe credd_read(descriptor, $0.baseAddress, $0.count)
@@ -53,7 +53,7 @@ public enum ConfigurationFiles {
   }
 }
 
-/// A small file with a secret in it, read again for each use so that it can be replaced.
+/// A small file with a secret. It is read again for each use, so that it can be replaced.
 enum SecretFile {
   static let sizeLimit = 64 << 10
 

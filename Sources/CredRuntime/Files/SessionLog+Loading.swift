@@ -7,16 +7,17 @@ extension SessionLog {
   struct Loaded {
     var records: [SessionKey: SessionRecord] = [:]
     var devices: [UInt32: RememberedDevices] = [:]
-    /// Records, or parts of records, that could not be read; they are wiped.
+    /// The number of records, or parts of records, that could not be read; they are wiped.
     var damaged = 0
-    /// Why the first record was refused whose bytes were whole.
+    /// The reason why the first complete record was refused.
     var reason: SnapshotError?
   }
 
-  /// The place of a uid's remembered devices among those of its sessions: no profile is called so.
+  /// The key for a uid's remembered devices, among the keys of its sessions: no profile has an
+  /// empty name.
   static func devices(of uid: UInt32) -> SessionKey { SessionKey(uid: uid, profile: "") }
 
-  /// Bytes of one read; the largest record fits.
+  /// Bytes of one read, in which the largest record fits.
   private static let window = Int64((1 << 20) + StoredRecord.longest)
 
   /// Reads all records. Wipes damaged ones and older ones of the same session.
@@ -34,7 +35,7 @@ extension SessionLog {
     return loaded
   }
 
-  /// Loads a range without holes; no record crosses its end.
+  /// Loads a range without holes. No record crosses its end.
   private func load(from begin: Int64, to stop: Int64, _ loaded: inout Loaded) throws(SystemError) {
     var base = begin
     var gap: Int64?
@@ -56,7 +57,7 @@ extension SessionLog {
           try close(&gap, at: base + Int64(place))
           try take(record, bytes, at: base + Int64(place), &loaded)
           place += StoredRecord.frameBytes(payload: record.payload.count)
-        // The window is larger than any record, so this is never its beginning.
+        // The window is larger than any record, so this is never at the window's beginning.
         case .incomplete: break search
         case .end: break search
         }

@@ -12,7 +12,7 @@ internal import Glibc
 final class SessionLog {
   struct Place: Equatable {
     let offset: Int64
-    /// Of the frame.
+    /// The bytes of the frame.
     let bytes: Int64
   }
 
@@ -25,7 +25,7 @@ final class SessionLog {
 
   let descriptor: Int32
   let header: StoreHeader
-  /// Of all records; smaller in tests.
+  /// The most bytes of all records; smaller in tests.
   var limit = Int64(Limits.Store.bytes)
   private(set) var places: [SessionKey: Place] = [:]
   /// Records in the order of the file; an entry is skipped if its session has a later record.
@@ -38,7 +38,7 @@ final class SessionLog {
   /// Bytes of all records.
   private(set) var liveBytes: Int64 = 0
 
-  /// Owns `descriptor` and uses its content: see ``load()``.
+  /// Takes ownership of `descriptor` and uses its content: see ``load()``.
   init(descriptor: Int32, header: StoreHeader) {
     self.descriptor = descriptor
     self.header = header
@@ -58,15 +58,15 @@ final class SessionLog {
     credd_close(descriptor)
   }
 
-  /// From the first record to the last.
+  /// The bytes from the first record to the last.
   var span: Int64 { end - (order.indices.contains(oldest) ? order[oldest].offset : end) }
 
   // MARK: Writing
 
   /// Writes a session's record and wipes the old one.
   ///
-  /// - Throws: where it could not be written. The old record is wiped in any case: it is out of
-  ///   date.
+  /// - Throws: if the record could not be written. The old record is wiped in any case, because it
+  ///   is out of date.
   func put(_ payload: [UInt8], for key: SessionKey) throws(SystemError) {
     let before = places[key]
     do throws(SystemError) {
@@ -114,7 +114,7 @@ final class SessionLog {
     self.sequence = max(self.sequence, sequence)
   }
 
-  /// Later records go behind this offset.
+  /// Puts later records after this offset.
   func skip(to offset: Int64) {
     end = max(end, (offset + 7) & ~7)
   }
@@ -158,7 +158,7 @@ final class SessionLog {
     while oldest < order.count, places[order[oldest].key]?.offset != order[oldest].offset {
       oldest += 1
     }
-    // Pages that several records shared are whole again only now.
+    // Pages that several records shared can be freed only now.
     let first = end - span
     credd_punch(descriptor, begin, first / Self.page * Self.page - begin)
     begin = max(begin, first / Self.page * Self.page)

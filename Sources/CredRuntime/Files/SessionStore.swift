@@ -5,7 +5,7 @@ internal import CredService
 internal import Glibc
 internal import Logging
 
-/// The sessions that the service manager keeps for the next process of this service.
+/// The sessions that the service manager keeps for the service's next process.
 final class SessionStore {
   private let log: Logger
   private let sessions: SessionLog
@@ -17,15 +17,15 @@ final class SessionStore {
     self.log = log
   }
 
-  /// What was passed, and where sessions are stored from now on.
+  /// The passed sessions, and the store from now on.
   struct Opened {
-    /// Nil without a service manager, or if it did not take the store.
+    /// Nil without a service manager, or if the service manager did not accept the store.
     var store: SessionStore?
     var records: [SessionKey: SessionRecord] = [:]
     var devices: [UInt32: RememberedDevices] = [:]
   }
 
-  /// The passed store, or else a new one, and the sessions in it.
+  /// Opens the passed store, or else a new one, with the sessions in it.
   ///
   /// Drops unusable stores with a warning: the daemon then fetches credentials anew.
   static func open(
@@ -92,7 +92,8 @@ final class SessionStore {
     return nil
   }
 
-  /// Stores the new file under an unused name, then removes the others: one is always stored.
+  /// Stores the new file under an unused name, then removes the others, so that one is always
+  /// stored.
   private static func leave(
     _ sessions: SessionLog, _ name: String?, others: [String]
   ) throws(SystemError) {
@@ -104,9 +105,9 @@ final class SessionStore {
       return Set(others).forEach(ServiceNotification.remove)
     }
     for other in Set(others) where other != name { ServiceNotification.remove(other) }
-    // The passed store is the only one of its name: systemd has it already.
+    // If the passed store is the only one of its name, systemd has it already.
     guard others.count(where: { $0 == name }) > 1 else { return }
-    // systemd takes no descriptor twice, so here the old name goes first.
+    // systemd does not accept a descriptor twice, so here the old name is removed first.
     ServiceNotification.remove(name)
     try ServiceNotification.store(sessions.descriptor, as: name)
   }

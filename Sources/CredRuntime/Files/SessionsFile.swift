@@ -4,14 +4,15 @@ internal import CredService
 internal import Glibc
 public import Logging
 
-/// The sessions while no daemon runs. systemd before 254 drops its store when the service ends.
+/// The sessions while no daemon runs, because systemd before 254 drops its store when the service
+/// ends.
 ///
-/// A copy of the store in the runtime directory, which is in memory too. Only this user and root
-/// can read it. The next daemon reads the file, stores the sessions elsewhere, and only then wipes
-/// the file and removes it: a daemon that is killed in between loses nothing.
+/// This is a copy of the store in the runtime directory, which is also in memory. Only this user
+/// and root can read it. The next daemon reads the file, stores the sessions elsewhere, and only
+/// then wipes and removes the file. So a daemon that is killed in between loses nothing.
 struct SessionsFile: ~Copyable {
   static let name = "sessions"
-  /// A copy that is not whole yet, or was abandoned.
+  /// The name of a copy that is not complete yet, or was abandoned.
   private static let unfinishedName = "sessions.new"
 
   private let folder: Int32
@@ -32,7 +33,7 @@ struct SessionsFile: ~Copyable {
     credd_close(folder)
   }
 
-  /// Writes a copy of a store. An older file is replaced once the copy is whole.
+  /// Writes a copy of a store. An older file is replaced when the copy is complete.
   func put(_ store: Int32) throws(SystemError) {
     let file = unsafe try SystemError.check(
       credd_create_private(folder, Self.unfinishedName), "create the file of sessions")
@@ -100,7 +101,7 @@ struct SessionsFile: ~Copyable {
   }
 }
 
-/// Sessions while no daemon runs.
+/// Keeping sessions while no daemon runs.
 extension Daemon {
   func writeSessionsFile() {
     guard let store = storage?.store else { return }
@@ -119,7 +120,7 @@ extension Daemon {
     }
   }
 
-  /// Keeps the passed sessions for the next daemon, because this one cannot start. systemd before 254
+  /// Keeps the passed sessions for the next daemon if this one cannot start. systemd before 254
   /// drops its store when a service fails.
   public static func keepSessions(
     of passed: PassedDescriptors, in folder: String? = ServiceDirectory.runtime, log: Logger
@@ -129,7 +130,7 @@ extension Daemon {
     if let newest { writeSessionsFile(newest.descriptor, in: folder, log: log) }
   }
 
-  /// 0 for what is no store.
+  /// The generation of a store; 0 if the descriptor is no store.
   private static func generation(_ store: PassedDescriptors.Named, _ boot: [UInt8]) -> UInt64 {
     let head = try? SessionLog.read(Int64(StoreHeader.byteCount), at: 0, from: store.descriptor)
     guard let head, let header = try? StoreHeader(reading: head, boot: boot) else { return 0 }
@@ -138,8 +139,8 @@ extension Daemon {
 
   /// Takes over the sessions in the last daemon's file, if there is one.
   ///
-  /// - Parameter open: stores them. The file is removed afterwards, unless they are stored nowhere
-  ///   else.
+  /// - Parameter open: stores the sessions. After that, the file is removed, unless they are stored
+  ///   nowhere else.
   static func takeSessionsFile(
     in folder: String?, log: Logger, open: ([PassedDescriptors.Named]) -> DurableSessions?
   ) -> DurableSessions? {

@@ -3,7 +3,7 @@ internal import CredCore
 internal import CredService
 internal import Glibc
 
-/// /etc/subuid: which uids belong to which user (subuid(5)).
+/// /etc/subuid, which assigns ranges of uids to users (subuid(5)).
 enum SubordinateFile {
   static let path = "/etc/subuid"
 
@@ -27,7 +27,7 @@ enum SubordinateFile {
     }
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 64 << 10)
-    // It may grow meanwhile: then it is another file at the next look.
+    // If the file grows meanwhile, it counts as changed at the next look.
     while bytes.count <= most {
       let count = unsafe chunk.withUnsafeMutableBytes {
         unsafe credd_read(descriptor, $0.baseAddress, $0.count)

@@ -3,12 +3,12 @@ internal import CredService
 
 /// Lets libcurl go on at short intervals while a transfer connects, and only then.
 ///
-/// When an address does not answer, libcurl passes on to the next one of the name, but opens the
-/// socket only when it is called again, and asks for no call before the transfer's deadline
+/// If an address does not answer, libcurl goes on to the next address of the name. But it opens the
+/// socket only when it is called again, and does not ask for a call before the transfer's deadline
 /// (https://github.com/curl/curl/issues/11920).
 final class ConnectTick {
-  /// libcurl gives each address half of the time that is left, so a late call would cost the last
-  /// addresses most.
+  /// libcurl gives each address half of the remaining time, so a late call would take most time
+  /// from the last addresses.
   static let interval: Duration = .milliseconds(250)
 
   private let clock: any Clock
@@ -22,7 +22,8 @@ final class ConnectTick {
     timer = clock.makeTimer { [unowned self] in self.fire() }
   }
 
-  /// Notes that a transfer connects, or that it does not any more: it has a connection, or has ended.
+  /// Notes that a transfer begins to connect, or that it does not connect any more because it has a
+  /// connection or has ended.
   func note(_ transfer: AnyObject, isConnecting: Bool) {
     let wasIdle = connecting.isEmpty
     if isConnecting {

@@ -5,10 +5,10 @@ internal import CredCore
 internal import CredService
 internal import Glibc
 
-/// libcurl's multi interface on the event loop: connections and TLS sessions are reused, nothing
-/// blocks, no thread is made (but for libcurl's own resolver, while it resolves).
+/// libcurl's multi interface on the event loop. Connections and TLS sessions are reused, and
+/// nothing blocks. Only libcurl's own resolver makes threads, while it resolves.
 ///
-/// libcurl is loaded before the first of them is made (``Library``).
+/// libcurl must be loaded before the first object is made (``Library``).
 @safe final class CurlMulti {
   private let loop: EventLoop
   private let multi: UnsafeMutableRawPointer
@@ -24,7 +24,7 @@ internal import Glibc
   /// Called after transfers have ended.
   var transfersEnded: (() -> Void)?
 
-  /// Transfers under way, those that queue for a connection included.
+  /// Transfers under way, including those that queue for a connection.
   var transferCount: Int { unsafe transfers.count + failed.count }
 
   /// - Parameter connections: how many may be open at once; further requests queue.
@@ -83,13 +83,13 @@ internal import Glibc
     unsafe credd_curl_share_end(tlsSessions)
   }
 
-  /// Sends a request and takes the whole reply; always ends within the settings' timeout.
+  /// Sends a request and takes the whole reply. It always ends within the settings' timeout.
   func send(
     _ request: HTTPRequest, _ settings: HTTPSettings,
     _ completion: @escaping (Result<HTTPReply, TransportFailure>) -> Void
   ) {
-    // A new handle each time: a kept one would keep the last reply in its buffer. Connections, TLS
-    // sessions and names live in `multi` and `tlsSessions`.
+    // A new handle each time, because a kept one would keep the last reply in its buffer.
+    // Connections, TLS sessions and names live in `multi` and `tlsSessions`.
     guard let handle = unsafe credd_curl_easy() else {
       return failLater { completion(.failure(.connect)) }
     }
@@ -136,7 +136,8 @@ internal import Glibc
     if what & CURL_POLL_IN != 0 { events |= CREDD_EPOLL_IN }
     if what & CURL_POLL_OUT != 0 { events |= CREDD_EPOLL_OUT }
     if let known = sockets[socket], known.setEvents(events) { return }
-    // Removes the old source first: later, that would take the new one's descriptor out of epoll.
+    // Removes the old source first. Later, that would take the descriptor of the new source out of
+    // epoll.
     sockets.removeValue(forKey: socket)?.remove()
     sockets[socket] = try? loop.watch(socket, for: events) { [unowned self] ready in
       var action: Int32 = 0
@@ -171,7 +172,7 @@ internal import Glibc
     let report = transfer.finish(result)
     unsafe credd_curl_easy_end(handle)
     transfersEnded?()
-    // Last: the completion may begin another transfer.
+    // This comes last, because the completion may begin another transfer.
     report()
   }
 }

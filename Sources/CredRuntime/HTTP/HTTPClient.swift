@@ -4,8 +4,8 @@ internal import Logging
 
 /// Sends requests from the event loop by libcurl, which is loaded for the first request.
 ///
-/// Redirects are not followed, so a request reaches only the host that it names. TLS is never
-/// switched off: there is no setting for it.
+/// Redirects are not followed, so a request reaches only the host that it names. There is no
+/// setting to switch off the checks of TLS.
 final class HTTPClient: HTTPSending {
   private let loop: EventLoop
   private let clock: any Clock
@@ -14,7 +14,8 @@ final class HTTPClient: HTTPSending {
   private var files: TLSFiles?
   private var connections: Int
   private var multi: CurlMulti?
-  /// With transfers that began before ``renewConnections()``. No other request uses their connections.
+  /// Those whose transfers began before ``renewConnections()``. No other request uses their
+  /// connections.
   private var retired: [CurlMulti] = []
   private var sweep: (any Timer)?
 
@@ -41,15 +42,14 @@ final class HTTPClient: HTTPSending {
     shareConnections()
   }
 
-  /// A new configuration counts: files may have other meanings, and the system's authorities may be
-  /// others.
+  /// Called for a new configuration: files and the system's authorities may have changed.
   func configurationChanged() {
     files?.forget()
     renewConnections()
   }
 
-  /// Sends a request and takes the whole reply; always ends within the settings' timeout, which
-  /// begins when libcurl is there and the files that TLS takes have answered.
+  /// Sends a request and takes the whole reply. It always ends within the settings' timeout, which
+  /// begins when libcurl is loaded and the files for TLS have been looked at.
   func send(
     _ request: HTTPRequest, _ settings: HTTPSettings,
     completion: @escaping (Result<HTTPReply, TransportFailure>) -> Void
@@ -59,7 +59,7 @@ final class HTTPClient: HTTPSending {
     files.look(at: paths[...]) { [unowned self] silent in
       if let silent {
         var failure = TransportFailure.fileOverdue
-        // Of the configuration, and so no remote text.
+        // The path is from the configuration, so this is no remote text.
         failure.reason = "\(silent) does not answer"
         return completion(.failure(failure))
       }
@@ -91,8 +91,8 @@ final class HTTPClient: HTTPSending {
 
   // MARK: Connections of the past
 
-  /// Later requests use no authority, TLS session or connection that libcurl knows. Requests under way
-  /// go on.
+  /// Makes later requests use no authority, TLS session or connection that libcurl has kept.
+  /// Requests under way go on.
   private func renewConnections() {
     guard let old = multi else { return }
     multi = nil
@@ -103,11 +103,11 @@ final class HTTPClient: HTTPSending {
 
   private func retiredTransfersEnded() {
     shareConnections()
-    // Later: this may be a call from one of them.
+    // Done later, because this may be called by one of them.
     if retired.contains(where: { $0.transferCount == 0 }) { sweep?.arm(at: clock.now) }
   }
 
-  /// Requests of the past count too. At least one connection is left for new ones.
+  /// Older requests under way count too. At least one connection is left for new requests.
   private func shareConnections() {
     let taken = retired.reduce(0) { $0 + $1.transferCount }
     multi?.limitConnections(to: max(connections - taken, 1))

@@ -12,18 +12,20 @@ internal import Glibc
   private var body: [UInt8] = []
   private var isTooLarge = false
   private var headerBytes = 0
-  /// libcurl's words about a failure.
+  /// libcurl's text about a failure.
   private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: errorTextSize)
   private static let errorTextSize = Int(CURL_ERROR_SIZE)
-  /// The first option that libcurl did not take.
+  /// The result of the first option that libcurl did not accept.
   private var setUp = CURLE_OK
-  /// What libcurl says of the connection; nil unless that is asked for.
+  /// libcurl's description of the connection; nil unless the settings ask for it.
   private var connection: HTTPConnection?
   /// Ends the transfer; set by its owner.
   var deadline: EventSource?
-  /// Called whenever it begins to connect, with true, and when it has a connection; set by its owner.
+  /// Called with true when the transfer begins to connect, and with false when it has a connection;
+  /// set by its owner.
   var connects: ((Bool) -> Void)?
-  /// Bytes of all headers, interim replies and proxies included; a real reply has some 1,000.
+  /// The most bytes of all headers, including those of interim replies and proxies. A real reply
+  /// has some 1,000.
   private static let headerLimit = 64 << 10
 
   init(
@@ -43,16 +45,16 @@ internal import Glibc
 
   // MARK: Before
 
-  /// Sets every option. After an error the transfer must not start: it could be insecure.
+  /// Sets every option. After an error the transfer must not start, because it could be insecure.
   func prepare(_ request: HTTPRequest, _ settings: HTTPSettings) -> CURLcode {
     record(unsafe credd_curl_set_error_text(handle, errorText))
     text(CURLOPT_URL, request.url)
     text(CURLOPT_PROTOCOLS_STR, "http,https")
-    // Sends the path as it was checked: libcurl would otherwise resolve ".." in it.
+    // Sends the checked path unchanged: libcurl would otherwise resolve ".." in it.
     number(CURLOPT_PATH_AS_IS, 1)
     number(CURLOPT_NOSIGNAL, 1)
-    // Without this, libcurl would wait at the deadline for a resolver thread whose name server does
-    // not answer, and the loop would block.
+    // If a name server does not answer, libcurl would otherwise wait at the deadline for its
+    // resolver thread, and the loop would block.
     number(CURLOPT_QUICK_EXIT, 1)
     number(CURLOPT_FOLLOWLOCATION, 0)
     number(CURLOPT_TIMEOUT_MS, max(1, Int(settings.timeout.inSeconds * 1000)))
@@ -128,7 +130,7 @@ internal import Glibc
     record(unsafe credd_curl_set_pointer(handle, CURLOPT_HTTPHEADER, headerList))
   }
 
-  /// Without memory the request is not sent: it would lack headers.
+  /// If there is no memory, the request is not sent, because it would lack headers.
   private func append(_ header: UnsafePointer<CChar>) {
     guard let longer = unsafe credd_curl_list_append(headerList, header) else {
       return record(CURLE_OUT_OF_MEMORY)
@@ -165,7 +167,7 @@ internal import Glibc
     return unsafe Unmanaged<HTTPTransfer>.fromOpaque(context).takeUnretainedValue()
   }
 
-  /// Anything but `count` as the answer ends the transfer.
+  /// Any result other than `count` ends the transfer.
   private static func took(
     _ data: UnsafeMutablePointer<CChar>?, _ count: Int, _ context: UnsafeMutableRawPointer?
   ) -> Int {
@@ -202,7 +204,7 @@ internal import Glibc
     transfer.said(line)
   }
 
-  /// libcurl's words for people, of which a few are wanted.
+  /// Takes libcurl's messages for people, of which a few are used.
   private func said(_ line: String) {
     let text = String(decoding: line.utf8.trimmed, as: UTF8.self)
     let prefix = "SSL connection using "
@@ -224,7 +226,8 @@ internal import Glibc
   }
 
   private func tookHeader(_ line: String) {
-    // A status line starts the headers of another reply: a proxy's, or an interim one.
+    // A status line starts the headers of another reply. The former one was a proxy's or an interim
+    // reply.
     if line.hasPrefix("HTTP/") { return headers.removeAll() }
     guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return }
     let value = String(decoding: line.utf8[colon...].dropFirst().trimmed, as: UTF8.self)
@@ -254,7 +257,8 @@ extension HTTPTransfer {
     let said = unsafe String(cString: errorText)
     let number = unsafe credd_curl_os_error(handle)
     let system = number > 0 ? unsafe String(cString: strerror(number)) : nil
-    // libcurl names addresses where a connection fails, and the certificate's fault in TLS.
+    // libcurl's text has addresses if a connection failed, and the certificate's fault if TLS
+    // failed.
     let reason =
       switch kind {
       case .connect, .reset: system

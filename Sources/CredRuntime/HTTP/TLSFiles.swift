@@ -2,20 +2,21 @@ internal import CLinux
 internal import CredCore
 internal import CredService
 
-/// Looks at the files that TLS takes before each request that names them, and tells when one is
-/// another than before.
+/// Looks at the files for TLS before each request that names them, and reports when one has
+/// changed.
 ///
-/// libcurl knows authorities, kept connections and TLS sessions by the names of files. So what a file
-/// said when a connection was made would count as long as that is kept, and an authority for a day.
+/// libcurl identifies authorities, kept connections and TLS sessions by the names of files. So
+/// without this, the old content of a file would count as long as the connection is kept, and that
+/// of an authority file for a day.
 final class TLSFiles {
-  /// A look takes this long only if the disk or the file server hangs.
+  /// The time for a look; only a disk or a file server that hangs takes longer.
   private static let timeout: Duration = .seconds(5)
 
-  /// Identifies a file and its content. No process can set the time of the last status
+  /// Identifies a file and its content. No process can set `changed`, the time of the last status
   /// change.
   private enum Version: Equatable, Sendable {
     case file(device: UInt64, inode: UInt64, size: Int64, changed: Int64)
-    /// With the errno: the request says what is wrong.
+    /// With the errno. The request reports the problem.
     case unreadable(Int32)
 
     /// Blocks: call it on a thread.
@@ -30,14 +31,16 @@ final class TLSFiles {
     }
   }
 
-  /// Gets whether the file answered.
+  /// Called with whether the file could be looked at in time.
   private typealias Completion = (Bool) -> Void
 
-  /// One thread a file at most: a dead file server leaves the others to files that answer.
+  /// At most one thread for each file, so that a dead file server does not take the threads for
+  /// other files.
   private struct Look {
-    /// Asked before it began.
+    /// Requests that asked before the look began.
     var waiting: [Completion]
-    /// Asked since, who need another look: the file may have been replaced meanwhile.
+    /// Requests that asked later. They need another look, because the file may have been replaced
+    /// meanwhile.
     var next: [Completion] = []
   }
 
@@ -52,8 +55,8 @@ final class TLSFiles {
   private var refused: [Completion] = []
   private var timer: (any Timer)?
 
-  /// - Parameter changed: called when a file is not the one of the last look, before the request
-  ///   that finds it goes on.
+  /// - Parameter changed: called when a file has changed since the last look, before the request
+  ///   that noticed it goes on.
   init(clock: any Clock, background: any Background, changed: @escaping () -> Void) {
     self.clock = clock
     self.background = background
@@ -65,13 +68,13 @@ final class TLSFiles {
     }
   }
 
-  /// Forgets all files, of which a new configuration may name others.
+  /// Forgets all files, because a new configuration may name others.
   func forget() {
     known = [:]
   }
 
-  /// Looks at the files, one after the other. The completion gets the first that does not answer in
-  /// time, or nil; if there is a file, it comes later.
+  /// Looks at the files, one after the other. The completion gets the first file that hangs, or
+  /// nil. If there are any files, the completion comes later.
   func look(at paths: ArraySlice<String>, completion: @escaping (String?) -> Void) {
     guard let path = paths.first else { return completion(nil) }
     look(at: path) { [unowned self] answered in

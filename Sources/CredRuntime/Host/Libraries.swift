@@ -7,7 +7,7 @@ internal import Logging
 /// A library, loaded in the background when it is first needed. libcurl and its libraries take 10
 /// ms, half the time of a start.
 final class Library {
-  /// Loading takes this long only if the disk hangs.
+  /// The time for loading; only a disk that hangs takes longer.
   private static let timeout: Duration = .seconds(30)
 
   enum Name: String, Sendable {
@@ -33,7 +33,7 @@ final class Library {
   private enum State {
     case absent
     case loading
-    /// The loading missed its deadline and goes on. A second one would wait for the same disk.
+    /// Loading has missed its deadline and goes on. A second attempt would wait for the same disk.
     case hanging
     case loaded
   }
@@ -54,8 +54,7 @@ final class Library {
   }
 
   /// Loads the library if needed. If that fails, the reason is logged and the completion gets
-  /// false; the next call tries again. If it is known whether the library can be used, the completion
-  /// runs at once.
+  /// false; the next call tries again. If the result is known already, the completion runs at once.
   func load(completion: @escaping (Bool) -> Void) {
     switch state {
     case .loaded: completion(true)
@@ -108,8 +107,8 @@ final class CryptoLibrary: CryptoLoading {
   }
 }
 
-/// The hash functions and the cipher, from libcrypto. Make it only after the library is loaded: see
-/// ``CryptoLibrary``.
+/// The hash functions and the cipher, from libcrypto. Make this value only after the library is
+/// loaded: see ``CryptoLibrary``.
 struct Libcrypto: Digests, BlockCipher {
   private static let digestSize = Int(CREDD_SHA256_SIZE)
   private static let blockSize = Int(CREDD_AES_BLOCK_SIZE)
@@ -121,8 +120,8 @@ struct Libcrypto: Digests, BlockCipher {
     return digest
   }
 
-  /// The digest of the first `size` bytes of a file; nil if it has fewer. Blocks: call it on a
-  /// thread.
+  /// The digest of the first `size` bytes of a file; nil if the file has fewer bytes. Blocks: call
+  /// it on a thread.
   func sha256(ofFile descriptor: Int32, size: Int64) -> [UInt8]? {
     var digest = [UInt8](repeating: 0, count: Self.digestSize)
     return unsafe credd_sha256_file(descriptor, size, &digest) == 0 ? digest : nil

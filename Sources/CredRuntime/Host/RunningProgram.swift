@@ -6,7 +6,7 @@ internal import Glibc
 /// The program that a process runs: its path, its file and the file's digest. Blocks: call it on a
 /// thread.
 enum RunningProgram {
-  /// Reads nothing of the file's content.
+  /// Finds the program without reading the file's content.
   static func find(_ pid: Int32) -> ProgramAnswer {
     switch open(pid, content: false) {
     case .failure(let problem): .unknown(problem.reason)

@@ -24,7 +24,7 @@ final class SystemQueries: HostQueries {
     return unsafe .user(UserEntry(uid: found.uid, name: name, groups: Array(groups)))
   }
 
-  /// Of LOGIN_NAME_MAX.
+  /// The value of LOGIN_NAME_MAX.
   private static let longestName = 256
 
   func group(_ name: String) -> GroupAnswer {

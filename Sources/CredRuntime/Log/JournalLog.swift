@@ -14,7 +14,7 @@ struct JournalLogHandler: ThresholdLogHandler {
 
   func fields(of event: LogEvent) -> [String] {
     let metadata = metadata.merging(event.metadata ?? [:]) { $1 }
-    // MESSAGE repeats the fields: `journalctl` shows only it.
+    // MESSAGE repeats the fields, because `journalctl` shows only MESSAGE.
     var fields = [
       "MESSAGE=\(event.text(with: metadata))", "PRIORITY=\(event.level.priority)",
       "SYSLOG_IDENTIFIER=credd",

@@ -5,8 +5,8 @@ internal import Glibc
 public import Logging
 internal import Synchronization
 
-/// Where log entries go: to the journal with their fields where standard error is the journal's
-/// stream, else to standard error as lines.
+/// The destination of log entries. If standard error is the journal's stream, they go to the
+/// journal with their fields; else to standard error as lines.
 public enum LogOutput {
   /// - Parameter threshold: entries below it are dropped.
   public static func logger(_ threshold: LogThreshold) -> Logger {
@@ -87,8 +87,8 @@ struct LineLogHandler: ThresholdLogHandler {
 }
 
 extension LogEvent {
-  /// The message, followed by its fields: `message key=value …`. A value is quoted if it could hide
-  /// another pair, as the path of a program could.
+  /// The message, followed by its fields: `message key=value …`. A value is quoted if it could
+  /// contain another pair, like the path of a program.
   func text(with fields: Logger.Metadata) -> String {
     var text = message.description.onOneLine
     for (key, value) in fields.sorted(by: { $0.key < $1.key }) where key != Logger.messageID {
@@ -101,7 +101,7 @@ extension LogEvent {
 extension String {
   /// Replaces control and invisible characters with spaces, so that no value can forge a line.
   var onOneLine: String {
-    // Printable ASCII needs no change; checked first, 50 times faster.
+    // Printable ASCII needs no change. Checking that first is 50 times faster.
     guard utf8.contains(where: { $0 < 0x20 || $0 > 0x7E }) else { return self }
     return String(String.UnicodeScalarView(unicodeScalars.map { $0.isHidden ? " " : $0 }))
   }

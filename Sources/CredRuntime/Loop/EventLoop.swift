@@ -3,7 +3,7 @@ internal import CSystemd
 public import CredCore
 internal import Glibc
 
-/// The one loop of the daemon: epoll for clients, sd-event for everything else.
+/// The daemon's only loop: epoll for clients, sd-event for everything else.
 ///
 /// One epoll instance watches thousands of clients, and sd-event with all its sources. If all
 /// clients were one source of sd-event, each iteration would need a second epoll_wait. If each
@@ -14,18 +14,18 @@ internal import Glibc
   let event: OpaquePointer
   private let epoll: Int32
   private let ready: UnsafeMutableBufferPointer<credd_ready>
-  /// Served beside sd-event's sources.
+  /// The receiver that is served in addition to sd-event's sources.
   unowned var receiver: (any ReadinessReceiver)?
-  /// The endpoint's server, where there is one. Its tokens are no other receiver's.
+  /// The endpoint's server, if there is one. Its tokens belong to no other receiver.
   private unowned var endpoint: (any ReadinessReceiver)?
-  /// Whether there is one. A separate flag, because every iteration reads it: reading ``endpoint``
-  /// counts a reference.
+  /// Whether ``endpoint`` is set. A separate flag, because every iteration reads it, and reading
+  /// ``endpoint`` would count a reference.
   private var hasEndpoint = false
   /// sd-event needs an iteration: a source is ready, or the kernel does not know of a new timer
   /// yet.
   var needsDispatch = true
-  /// The result of ``run()``, set when it must end. sd-event's own exit is not used: it would
-  /// refuse to run again.
+  /// The result of ``run()``, set when it must end. sd-event's own exit is not used, because the
+  /// event loop could not run again after it.
   private var ending: Int32?
 
   /// The token of sd-event in epoll; no client has it: see ``ReadinessReceiver``.
@@ -64,7 +64,7 @@ internal import Glibc
     }
   }
 
-  /// Ends ``run()`` after the present event: no client is served any more.
+  /// Ends ``run()`` after the present event. No client is served after that.
   public func exit(code: Int32 = 0) {
     ending = code
   }
@@ -111,7 +111,7 @@ internal import Glibc
     if hasEndpoint { unsafe endpoint?.serve(ready.span) }
   }
 
-  /// Serves the endpoint beside ``receiver``, or no longer.
+  /// Serves the endpoint in addition to ``receiver``; nil stops that.
   func setEndpoint(_ server: (any ReadinessReceiver)?) {
     endpoint = server
     hasEndpoint = server != nil
@@ -131,8 +131,8 @@ internal import Glibc
 
   // MARK: Descriptors of the receiver
 
-  /// Reports to ``receiver`` when `descriptor` has any of `events`. No other descriptor, nor this
-  /// loop, may have the same token. Returns what epoll_ctl returns.
+  /// Reports to ``receiver`` when `descriptor` has any of `events`. The token must differ from
+  /// those of all other descriptors and of this loop. Returns what epoll_ctl returns.
   func add(_ descriptor: Int32, _ events: UInt32, _ token: UInt64) -> Int32 {
     credd_epoll_add(epoll, descriptor, events, token)
   }

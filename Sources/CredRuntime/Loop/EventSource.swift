@@ -31,7 +31,7 @@ internal import Glibc
     unsafe sd_event_source_set_enabled(source, Int32(enabled ? SD_EVENT_ON : SD_EVENT_OFF))
   }
 
-  /// Removes the source from epoll now, though its handler may still run and keep the object. A
+  /// Removes the source from epoll now, even if its handler still runs and keeps the object. A
   /// later removal could remove a new descriptor with the same number.
   func remove() {
     setEnabled(false)
@@ -44,14 +44,16 @@ internal import Glibc
       loop.needsDispatch = true
       return
     }
-    // sd-event delays a time by up to its accuracy to fire several at once, but not the past.
+    // sd-event delays a timer by up to its accuracy, to fire several at once. A time in the past is
+    // not delayed.
     let time = deadline <= loop.now ? 0 : UInt64(max(deadline.nanoseconds, 0)) / 1000 + 1
     unsafe sd_event_source_set_time(source, time)
     unsafe sd_event_source_set_enabled(source, Int32(SD_EVENT_ONESHOT))
     loop.needsDispatch = true
   }
 
-  /// Changes the events of an I/O source. False if the descriptor is no longer the watched one.
+  /// Changes the events of an I/O source. Returns false if the descriptor is not the watched one
+  /// any more.
   func setEvents(_ events: UInt32) -> Bool {
     unsafe sd_event_source_set_io_events(source, events) >= 0
   }
@@ -121,13 +123,13 @@ extension EventLoop {
     case killed(Int32)
   }
 
-  /// Calls `handler` once the child `pid` ended. It is reaped when the handler returns: no other
-  /// process can have its pid or group before.
+  /// Calls `handler` once the child `pid` ended. The child is reaped when the handler returns.
+  /// Before that, no other process can have its pid or group.
   func child(
     _ pid: pid_t, handler: @escaping (ChildEnding) -> Void
   ) throws(SystemError) -> EventSource {
-    // sd-event refuses child sources unless SIGCHLD is blocked. A process that ignores SIGCHLD gets
-    // no exit status.
+    // sd-event refuses child sources unless SIGCHLD is blocked. A process that ignores SIGCHLD
+    // would get no exit status.
     Self.block(SIGCHLD)
     Glibc.signal(SIGCHLD, SIG_DFL)
     let watched = EventSource(self) { value in
@@ -149,7 +151,7 @@ extension EventLoop {
     return watched
   }
 
-  /// Above every exit status and signal number.
+  /// A bit above every exit status and signal number.
   private static let killedFlag: UInt32 = 1 << 16
 
   /// Keeps a signal pending until a source takes it.

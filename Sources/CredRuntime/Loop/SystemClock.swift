@@ -40,7 +40,7 @@ final class SystemClock: Clock {
     do throws(SystemError) {
       return try loop.timer { _ in fire() }
     } catch {
-      // All timers share one descriptor, opened at the start: only memory can run out.
+      // All timers share one descriptor, which was opened at the start, so only memory can run out.
       preconditionFailure("no memory is left for a timer")
     }
   }

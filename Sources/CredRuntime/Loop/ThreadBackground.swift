@@ -5,9 +5,9 @@ internal import Glibc
 internal import Logging
 internal import Synchronization
 
-/// Runs blocking work on threads: each lane has a width, each piece of work a deadline. Two other
-/// threads exist: libcurl's resolver, and one that closes the descriptors of clients (clients.c).
-/// Dispatch is not used: its threads would stay for ever.
+/// Runs blocking work on threads. Each lane has a width, and each piece of work has a deadline. Two
+/// other threads exist: libcurl's resolver, and one that closes the descriptors of clients
+/// (clients.c). Dispatch is not used: its threads would stay for ever.
 ///
 /// The loop does not wait for a thread that hangs. The thread keeps its place in its lane until it
 /// ends.
@@ -15,7 +15,7 @@ final class ThreadBackground: Background {
   private enum Progress {
     case queued
     case running
-    /// Running, and reported as overdue.
+    /// The work runs, and was reported as overdue.
     case overdue
   }
 
@@ -31,7 +31,7 @@ final class ThreadBackground: Background {
   private struct Lane {
     /// Some of these jobs may be overdue.
     var queue: ArraySlice<UInt64> = []
-    /// Threads, including those that hang.
+    /// The number of threads, including those that hang.
     var threads = 0
     var hanging = 0
   }
@@ -112,7 +112,7 @@ final class ThreadBackground: Background {
           jobs[number]?.progress = .running
           lanes[lane.rawValue].threads += 1
         } else {
-          // The host has no thread left: the work is overdue in the next iteration.
+          // The host has no threads left, so the work is overdue in the next iteration.
           jobs[number]?.deadline = loop.now
         }
       }
@@ -159,7 +159,8 @@ final class ThreadBackground: Background {
     for report in reports { report() }
   }
 
-  /// While every thread of a lane hangs, its queue holds little but numbers of jobs that were given up.
+  /// While every thread of a lane hangs, the queue contains almost only numbers of jobs that were
+  /// given up.
   private func removeGivenUp() {
     for index in lanes.indices where lanes[index].queue.count > 64 + 2 * jobs.count {
       lanes[index].queue.removeAll { jobs[$0] == nil }
@@ -184,7 +185,7 @@ enum DetachedThread {
     }
   }
 
-  /// - Returns: 0, or the errno: EAGAIN where the host has no thread left.
+  /// - Returns: 0, or the errno: EAGAIN if the host has no threads left.
   static func start(_ run: @escaping @Sendable () -> Void) -> Int32 {
     let argument = unsafe Unmanaged.passRetained(Body(run))
     let failure = unsafe credd_start_thread(

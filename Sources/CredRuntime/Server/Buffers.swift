@@ -2,8 +2,8 @@ internal import CLinux
 internal import CredCore
 internal import Glibc
 
-/// Gathers the replies of one connection's turn, so that a pipeline is answered by one write.
-/// Shared by all connections: it is empty between turns, and wiped.
+/// Gathers the replies of one connection's turn, so that a pipeline is answered with one write. All
+/// connections share it: between turns it is empty and wiped.
 @safe final class OutputBuffer {
   private let memory: UnsafeMutableRawBufferPointer
   private var used = 0
@@ -18,7 +18,7 @@ internal import Glibc
 
   var isEmpty: Bool { used == 0 }
 
-  /// False where there is not enough room; then nothing is appended.
+  /// Returns false if there is not enough room; then nothing is appended.
   func append(_ bytes: [UInt8]) -> Bool {
     guard let base = unsafe memory.baseAddress, unsafe used + bytes.count <= memory.count else {
       return false
@@ -36,7 +36,7 @@ internal import Glibc
     unsafe credd_send(descriptor, memory.baseAddress, used)
   }
 
-  /// Takes the bytes that the kernel did not take; empties the buffer.
+  /// Returns the bytes that the kernel did not accept, and empties the buffer.
   func takeRest(after sent: Int) -> [UInt8] {
     defer { clear() }
     guard sent < used else { return [] }
@@ -51,7 +51,7 @@ internal import Glibc
 
 extension LineFramer {
   /// The line that begins at `start` and ends within the chunk, without its newline. Call it only
-  /// if the framer holds no partial line, as for nearly all lines. If it returns nil, call
+  /// if the framer holds no partial line, which is nearly always so. If it returns nil, call
   /// ``next(in:from:)``.
   static func line(in chunk: borrowing Span<UInt8>, at start: Int) -> Range<Int>? {
     guard start < chunk.count, chunk[start] > UInt8(ascii: " ") else { return nil }
@@ -60,7 +60,7 @@ extension LineFramer {
     return start..<end
   }
 
-  /// Returns what ``LineFramer/newline(in:from:)`` returns, 60 times faster.
+  /// Does the same as ``LineFramer/newline(in:from:)``, 60 times faster.
   static func fastNewline(in chunk: borrowing Span<UInt8>, from start: Int) -> Int {
     unsafe chunk.withUnsafeBufferPointer { bytes in
       guard let base = bytes.baseAddress,

@@ -5,7 +5,7 @@ internal import Glibc
 
 /// Accepts and refuses new clients.
 extension ClientServer {
-  /// Accepts clients from `listener`, which stays the caller's.
+  /// Accepts clients from `listener`, which the caller still owns.
   func listen(on listener: Int32) throws(SystemError) {
     credd_refuse_descriptors(listener)
     if credd_refuse_senders(listener) { namesSenders = true }
@@ -13,13 +13,13 @@ extension ClientServer {
     try SystemError.check(watch(listener), "watch descriptor \(listener)")
   }
 
-  /// Takes no more clients.
+  /// Accepts no more clients.
   func stopListening() {
     listeners.forEach(loop.remove)
     listeners.removeAll()
   }
 
-  /// The token of no connection: see ``ConnectionTable``.
+  /// The token of a listener, which no connection has: see ``ConnectionTable``.
   static func token(of listener: Int32) -> UInt64 { UInt64(listener) }
 
   private func watch(_ listener: Int32) -> Int32 {
@@ -27,7 +27,8 @@ extension ClientServer {
   }
 
   func accept(from listener: Int32, _ events: UInt32) {
-    // If another process shuts a shared listener down, it stays ready for ever without a client.
+    // If another process shuts down a shared listener, the listener stays ready for ever without a
+    // client.
     guard events & (CREDD_EPOLL_HUP | CREDD_EPOLL_ERR) == 0 else {
       loop.remove(listener)
       return listeners.removeAll { $0 == listener }
@@ -57,7 +58,7 @@ extension ClientServer {
   }
 
   func resumeAccepting() {
-    // A listener that cannot be watched now is tried again.
+    // If a listener cannot be watched now, it is tried again.
     guard listeners.allSatisfy({ [0, -EEXIST].contains(watch($0)) }) else {
       return pauseAccepting()
     }
@@ -75,7 +76,7 @@ extension ClientServer {
       return close(connection)
     }
     connection.client = receiver.connected(connection, connection)
-    // The request is usually there already.
+    // The request has usually arrived already.
     connection.events = CREDD_EPOLL_IN
     queue.append(connection)
   }

@@ -2,9 +2,10 @@ internal import CredCore
 internal import CredService
 internal import Glibc
 
-/// Limits the number of connections, of all users and of one.
+/// Limits the number of connections of all users and of one.
 extension ClientServer {
-  /// The limit that a connection is beyond, with all that were there before; nil if there is none.
+  /// The refusal of a connection that, together with the former ones, exceeds a limit; nil if no
+  /// limit is exceeded.
   func excess(_ connection: Connection) -> ProtocolError? {
     let user = connection.user
     let isReserved = limits.reservedUsers.contains(user.uid)
@@ -12,7 +13,7 @@ extension ClientServer {
     guard table.count <= most else {
       return Self.tooMany("daemon", limits.connections, "max_connections")
     }
-    // Their own limit keeps root's programs from taking the last ones.
+    // They have a limit too, so that root's programs cannot take the last connections.
     guard user.connections <= limits.connectionsPerUser else {
       return Self.tooMany("user", limits.connectionsPerUser, "max_connections_per_user")
     }
@@ -36,7 +37,8 @@ extension ClientServer {
     refuse(connection, error)
   }
 
-  /// It is known in whose share a uid's connections count. Those that have no room there end.
+  /// Called when the account of a uid's connections is known. Closes connections for which the
+  /// account has no room.
   func accountKnown(_ uid: UInt32) {
     let account = receiver.account(of: uid)
     guard table.move(uid, to: account), table.count(of: account) > limits.share(of: account).limit
@@ -80,7 +82,7 @@ extension ClientServer {
   }
 }
 
-/// Clients that do not end a line, or do not take replies.
+/// Clients that do not finish a line, or do not take replies.
 extension ClientServer {
   /// Sets a deadline for such a client, or clears it.
   func updateStallDeadline(_ connection: Connection, _ now: Instant) {
@@ -117,7 +119,7 @@ extension ClientServer {
   }
 }
 
-/// What the server grants its clients.
+/// The server's limits for its clients.
 public struct ServerLimits: Sendable, Equatable {
   /// Open connections in all, and for one user.
   public var connections: Int
@@ -147,9 +149,9 @@ public struct ServerLimits: Sendable, Equatable {
     reservedUsers = [0, geteuid()]
   }
 
-  /// The most connections of an account, and what the account is.
+  /// The most connections of an account, and a text that names the account.
   func share(of account: Account?) -> (whose: String, limit: Int) {
-    // Never less than what one user has.
+    // Never less than the limit of one user.
     let least = min(connections, connectionsPerUser)
     return switch account {
     case .user, .range: ("user", connectionsPerUser)
@@ -175,14 +177,15 @@ public struct ServerLimits: Sendable, Equatable {
   static let lineTime: Duration = .nanoseconds(600)
   /// Replies gathered before they are written.
   static let writeSize = 256 << 10
-  /// Connections accepted at once, which takes 25 µs too. They are then served in turns, as others.
+  /// Connections accepted at once, which takes 25 µs too. They are then served in turns, like the
+  /// others.
   static let acceptsPerTurn = 4
   /// How long a daemon that cannot start answers its clients before it ends. systemd allows a
   /// socket 20 starts in 2 s: a second stays far below that limit. A person who waits for
   /// `systemctl restart` to fail can wait a second.
   static let refusalNanoseconds: Int64 = 1_000_000_000
-  /// Clients of one socket that it answers before it looks at the time and at the other sockets: as many
-  /// as wait there. Clients that connect without end do not keep it.
+  /// How many clients of one socket it answers before it looks at the time and at the other
+  /// sockets: as many as can wait there. So clients that connect without end cannot keep it busy.
   static let refusalsAtOnce = 4096
   /// How often an ending daemon checks whether the accepted clients have sent something.
   static let drainCheck: Duration = .milliseconds(2)

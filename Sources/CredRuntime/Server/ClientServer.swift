@@ -5,17 +5,17 @@ internal import Glibc
 
 /// Accepts clients, reads lines, writes replies.
 ///
-/// Connections are edge-triggered: epoll says once that there is something to read. So connections
-/// that wait for their turn cost nothing when the loop polls for new ones, which it does after every
+/// Connections are edge-triggered: epoll reports only once that there is something to read. So
+/// connections that wait for their turn cost nothing when the loop polls for new events after every
 /// round.
 @safe final class ClientServer: ReadinessReceiver {
   let loop: EventLoop
-  /// Connections with work: epoll reported events, or lines were read and not answered.
+  /// Connections with work: epoll has reported events, or lines were read and not answered.
   let queue = ReadyQueue()
   /// Requests that may still be answered in this turn. Below zero after a very slow one.
   private(set) var linesLeft = 0
   var listeners: [Int32] = []
-  /// Whether a listener added the sender to each message before: then clients that connected
+  /// Whether a listener was set to add the sender to each message. Then clients that connected
   /// earlier need `credd_refuse_senders` too.
   var namesSenders = false
   var acceptTimer: EventSource?
@@ -31,18 +31,18 @@ internal import Glibc
   private var current: Connection?
   /// Connections that got replies outside their turns.
   private var pendingReplies: [Connection] = []
-  /// Whether there are any. A separate flag, because every iteration reads it: reading the array
-  /// costs a check of exclusive access.
+  /// Whether there are pending replies. A separate flag, because every iteration reads it, and
+  /// reading the array costs a check of exclusive access.
   private var hasPendingReplies = false
   var limits: ServerLimits
   let receiver: any LineReceiving
 
   /// How often the limits of connections were hit.
   var limitHits: [HitLimit: Int] = [:]
-  /// Told of each of them, and whose connection it was.
+  /// Called for each limit that was hit, with the peer of the connection.
   var limitWasHit: (ProtocolError, Peer) -> Void = { _, _ in }
 
-  /// Since when no client is connected; has no meaning while one is.
+  /// Since when no client is connected. Without meaning while one is connected.
   private(set) var emptySince: Instant
 
   init(
@@ -202,7 +202,7 @@ internal import Glibc
     }
   }
 
-  /// A request that takes longer than a cached answer counts as several.
+  /// If a request takes longer than a cached answer, it counts as several.
   private func take(_ line: borrowing Span<UInt8>, _ connection: Connection, _ now: Instant) {
     guard let client = connection.client else { return }
     linesLeft -= 1
@@ -217,7 +217,8 @@ internal import Glibc
 
   // MARK: Replies
 
-  /// Sends a reply: at the end of the connection's own turn, or else in the next iteration.
+  /// Sends a reply at the end of the connection's own turn, or, outside its turn, in the next
+  /// iteration.
   func reply(_ bytes: [UInt8], to connection: Connection) {
     guard !connection.isClosed else { return }
     guard connection === current else {
@@ -236,8 +237,8 @@ internal import Glibc
     }
   }
 
-  /// Writes replies that connections got outside their own turns. Their next lines wait for a turn of
-  /// their user: a user may have many connections answered at once.
+  /// Writes replies that connections got outside their own turns. Their next lines wait for a turn
+  /// of their user, because many connections of one user may get answers at once.
   func writeReplies() {
     guard hasPendingReplies else { return }
     let now = loop.now
@@ -250,7 +251,7 @@ internal import Glibc
       guard !connection.isClosed else { continue }
       turn(of: connection) {
         flush(connection)
-        // This is a watcher that does not read.
+        // The client is a watcher that does not read.
         guard connection.backlog <= Limits.Client.backlogBytes else { return close(connection) }
         endTurn(connection, now)
       }
@@ -285,7 +286,7 @@ internal import Glibc
 
   // MARK: After a turn
 
-  /// Writes the gathered replies, then decides what to wait for.
+  /// Writes the gathered replies, then decides which events to wait for.
   private func endTurn(_ connection: Connection, _ now: Instant) {
     guard !connection.isClosed else { return }
     flush(connection)
@@ -299,7 +300,8 @@ internal import Glibc
     }
     let hasLines = !connection.unread.isEmpty && canTakeLine(connection)
     if hasLines || (connection.hasInput && wantsInput(connection)) || connection.isGone {
-      // Its turn ended before its lines, or it disconnected before the answer.
+      // The turn ended before all lines were answered, or the client disconnected before the
+      // answer.
       queue.append(connection)
     }
     if connection.watchesWritable != (connection.backlog > 0) {
@@ -320,7 +322,8 @@ internal import Glibc
     table.remove(connection)
     if table.count == 0 { emptySince = loop.now }
     stalled[connection.token] = nil
-    // Its descriptor is closed with its last reference, which takes it out of the epoll instance.
+    // The descriptor is closed with the connection's last reference; that also removes it from the
+    // epoll instance.
     if let client = connection.client { receiver.left(client) }
   }
 }

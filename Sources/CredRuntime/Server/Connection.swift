@@ -10,47 +10,48 @@ final class Connection {
   /// Nil for a refused connection.
   var client: Client?
   private unowned let server: ClientServer
-  /// Index and generation in the server's table; epoll returns it with each event.
+  /// Index and generation in the server's table; epoll returns this token with each event.
   let token: UInt64
   let accepted: Instant
-  /// Unread data may carry descriptors: see `credd_receive`. False if the kernel passes none, and
-  /// after the end of the input.
+  /// Whether unread data may carry descriptors: see `credd_receive`. False if the kernel passes
+  /// none, and after the end of the input.
   private var mayCarryDescriptors: Bool
 
-  /// Cuts lines; holds the beginning of an unfinished one.
+  /// Cuts the input into lines, and keeps the beginning of an unfinished line.
   private var framer = LineFramer()
-  /// The bytes that `framer` holds. A separate number, as ``backlog`` is: reading `framer` would
-  /// cost a check of exclusive access, a third of the instructions of a cached `get`.
+  /// The number of bytes that `framer` holds. A separate number, like ``backlog``, because reading
+  /// `framer` would cost a check of exclusive access, a third of the instructions of a cached
+  /// `get`.
   private(set) var partialBytes = 0
   /// Bytes that were read after a request that still waits, and how many of them are used.
   var unread: [UInt8] = []
   var unreadPosition = 0
-  /// Replies of which the first `outboundStart` bytes were sent.
+  /// Replies whose first `outboundStart` bytes were sent.
   private var outbound: [UInt8] = []
   private var outboundStart = 0
-  /// Replies waiting to be written, in bytes.
+  /// The bytes of replies that wait to be written.
   private(set) var backlog = 0
 
   /// This connection's part of ``UserQueue/unfinishedBytes`` and ``UserQueue/backlogBytes``.
   var countedUnfinished = 0
   var countedBacklog = 0
-  /// Whether it is in the ``ReadyQueue``, and the next connection there.
+  /// Whether the connection is in the ``ReadyQueue``. The next field is the next connection there.
   var isReady = false
   var nextReady: Connection?
   /// Reported events that are not handled yet: epoll reports each once.
   var events: UInt32 = 0
 
-  /// The peer has sent something.
+  /// Whether the peer has sent something.
   var hasSentData = false
-  /// The peer sends nothing more, but may still read.
+  /// Whether the peer sends nothing more; it may still read.
   var isInputFinished = false
-  /// It was given replies outside its own turn: see ``ClientServer/writeReplies()``.
+  /// Whether the connection got replies outside its own turn: see ``ClientServer/writeReplies()``.
   var hasPendingReply = false
-  /// Close as soon as `outbound` is empty.
+  /// Whether the connection closes as soon as `outbound` is empty.
   var isClosing = false
-  /// Gone from the table.
+  /// Whether the connection was removed from the table.
   var isClosed = false
-  /// It has a deadline: see ``ClientServer/updateStallDeadline(_:_:)``.
+  /// Whether the connection has a deadline: see ``ClientServer/updateStallDeadline(_:_:)``.
   var isStalled = false
   /// Whether epoll reports when the peer takes replies again.
   var watchesWritable = false
@@ -82,14 +83,14 @@ final class Connection {
     return count
   }
 
-  /// There may be data to read, or the end of the input.
+  /// Whether there may be data to read, or the end of the input.
   var hasInput: Bool { events & (CREDD_EPOLL_IN | CREDD_EPOLL_RDHUP) != 0 }
 
-  /// The peer neither sends nor listens any more.
+  /// Whether the peer neither sends nor reads any more.
   var isGone: Bool { events & (CREDD_EPOLL_HUP | CREDD_EPOLL_ERR) != 0 }
 
-  /// Records a short read: epoll will report more data. It will not report the end again, nor data
-  /// behind out-of-band data, at which a read stops.
+  /// Records a short read. Epoll will report more data. But it will not report the end again, and
+  /// it will not report data behind out-of-band data, at which a read stops.
   func readShort() {
     guard events & (CREDD_EPOLL_RDHUP | CREDD_EPOLL_HUP | CREDD_EPOLL_PRI) == 0 else { return }
     events &= ~CREDD_EPOLL_IN
@@ -131,7 +132,7 @@ final class Connection {
 
   /// Adds to the backlog.
   func enqueue(_ bytes: [UInt8]) {
-    // The backlog is usually empty: then the reply is shared, not copied.
+    // The backlog is usually empty. Then the reply is shared instead of copied.
     if backlog == 0 { outbound = bytes } else { outbound.append(contentsOf: bytes) }
     backlog += bytes.count
   }
@@ -155,7 +156,7 @@ final class Connection {
 
   // MARK: Its user's bytes
 
-  /// Brings the counts of its user's bytes up to date.
+  /// Updates the counts of the user's bytes.
   func countBytes() {
     let (unfinished, backlog) = isClosed ? (0, 0) : (unfinishedBytes, backlog)
     if unfinished != countedUnfinished {
@@ -174,7 +175,7 @@ extension Connection: ReplySink {
 
   func finish() { isClosing = true }
 
-  /// Whether a request waits for its answer; meanwhile nothing more is read or taken.
+  /// Whether a request waits for its answer. Meanwhile no further line is read.
   var isWaiting: Bool { client?.isWaiting ?? false }
 }
 

@@ -5,15 +5,15 @@ internal import CredService
 final class ConnectionTable {
   private var slots: [Connection?] = []
   private var free: [Int] = []
-  /// Never 0: tokens with 0 belong to no connection. Its highest bit is never set: tokens with it
-  /// belong to the endpoint.
+  /// Never 0, because tokens with 0 belong to no connection. The highest bit is never set, because
+  /// tokens with it belong to the endpoint.
   private var generation: UInt32 = 0
   private var users: [UInt32: UserQueue] = [:]
-  /// Open connections by account; of users who are being looked up, under nil.
+  /// Open connections by account. Those of users who are being looked up are under nil.
   private var shares: [Account?: Int] = [:]
   private(set) var count = 0
 
-  /// The connection of that token; nil if it is closed, even if another one has its slot.
+  /// The connection of that token; nil if it is closed, even if another connection has its slot.
   subscript(token: UInt64) -> Connection? {
     let index = Int(token & 0xFFFF_FFFF)
     guard index < slots.count, let connection = slots[index], connection.token == token else {
@@ -85,7 +85,7 @@ final class ConnectionTable {
 /// One Unix user's share of the server, for all the user's connections.
 final class UserQueue {
   let uid: UInt32
-  /// In whose share the connections count; nil while the user is being looked up.
+  /// The account for which the connections count; nil while the user is being looked up.
   var account: Account?
   /// Open connections.
   var connections = 0
@@ -124,8 +124,9 @@ final class UserQueue {
   }
 }
 
-/// Connections that have something to do. Users take turns, however many connections they have; so
-/// do the connections of each user. The elements are linked, so the queue allocates nothing.
+/// Connections that have something to do. Users take turns, however many connections they have. The
+/// connections of each user take turns too. The elements are linked, so the queue allocates
+/// nothing.
 final class ReadyQueue {
   private var first: UserQueue?
   private var last: UserQueue?

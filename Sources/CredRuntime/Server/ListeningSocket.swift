@@ -6,13 +6,14 @@ internal import Glibc
 public struct ListeningSocket: ~Copyable {
   public let path: String
   public let descriptor: Int32
-  /// The file's identity at bind; another file at the path is not removed.
+  /// The file's identity at bind, so that another file at the path is not removed.
   private let inode: (UInt64, UInt64)
 
-  /// - Parameter mode: of the socket file. Access depends only on the client's uid, not on the
-  ///   mode.
+  /// - Parameter mode: the mode of the socket file. Access depends only on the client's uid, not on
+  ///   the mode.
   public init(path: String, mode: UInt32, backlog: Int32 = 4096) throws(SystemError) {
-    // A compiler of Swift 6.2 stops at an initialiser that throws after it has set a field.
+    // The compiler of Swift 6.2 does not accept an initialiser that throws after it has set a
+    // field.
     let listening = try unsafe SystemError.check(
       credd_listen(path, mode, backlog), "listen on \(path)")
     self.path = path
@@ -27,14 +28,14 @@ public struct ListeningSocket: ~Copyable {
   }
 
   deinit {
-    // While the socket is open, its inode cannot become another file's.
+    // While the socket is open, no other file can get its inode.
     if let now = Self.inode(of: path), now == inode { unsafe unlink(path) }
     credd_close(descriptor)
   }
 }
 
 extension ListenerReport {
-  /// A listening Unix socket, by its path; an abstract name has an `@` in place of its first NUL.
+  /// A listening Unix socket, by its path. An abstract name has an `@` in place of its first NUL.
   init(_ kind: Kind, boundTo descriptor: Int32) {
     var name = [UInt8](repeating: 0, count: 128)
     let count = unsafe credd_own_name(descriptor, &name, name.count)
@@ -48,7 +49,7 @@ extension ListenerReport {
   }
 }
 
-/// The end of a daemon that cannot serve.
+/// Ends a daemon that cannot serve.
 ///
 /// systemd would restart a daemon that ends with waiting clients, then close the socket. So credd
 /// answers them for a second, then ends.
@@ -58,15 +59,15 @@ extension ListeningSocket {
   ///
   /// - Parameters:
   ///   - listeners: non-blocking listening sockets; they stay open and untouched.
-  ///   - endpoint: the endpoint's, whose clients get an answer too. Units get their tokens: they must
-  ///     not fail to start because of a mistake in the configuration.
+  ///   - endpoint: the endpoint's sockets, whose clients get an answer too. Units get their tokens,
+  ///     because they must not fail to start because of a mistake in the configuration.
   public static func refuseAll(
     _ message: String, on listeners: [Int32], _ endpoint: EndpointSockets = EndpointSockets()
   ) {
     refuseAll(message, on: listeners, endpoint, now: credd_boottime)
   }
 
-  /// - Parameter now: nanoseconds, on any clock.
+  /// - Parameter now: nanoseconds on any clock.
   static func refuseAll(
     _ message: String, on listeners: [Int32], _ endpoint: EndpointSockets = EndpointSockets(),
     now: () -> Int64
@@ -91,8 +92,8 @@ extension ListeningSocket {
     for _ in 0..<ServerLimits.refusalsAtOnce {
       let client = credd_accept(listener)
       guard client >= 0 else { return }
-      // The line fits the empty buffer of a new connection. A failure means that the client has
-      // left.
+      // The line fits into the empty buffer of a new connection, so a failure means that the client
+      // has left.
       _ = unsafe line.withUnsafeBytes { unsafe credd_send(client, $0.baseAddress, $0.count) }
       credd_close_client(client, credd_may_carry_descriptors(client))
     }

@@ -15,7 +15,7 @@ extension Peer {
 
   /// The peer's primary and supplementary groups at `connect`; needs no directory service.
   static func groups(of descriptor: Int32, primary: UInt32) -> [UInt32] {
-    // NGROUPS_MAX of Linux is 65,536; nearly every process has fewer than 64.
+    // NGROUPS_MAX of Linux is 65,536, but nearly every process has fewer than 64 groups.
     for capacity in [64, 65_536] {
       var groups = [UInt32](repeating: 0, count: capacity)
       var count = UInt32(capacity)
@@ -51,9 +51,9 @@ enum PeerProcess: Equatable {
 
 /// The systemd unit of a connected process.
 enum CallerUnit {
-  /// The unit, such as `billing.service`; nil if there is none or it is uncertain. The unit of a
+  /// The unit, such as `billing.service`; nil if there is none or it is uncertain. A unit of a
   /// user's own manager follows the manager's unit: `user@1000.service/app.service`. Users choose
-  /// such names, so none of them may equal the name of a system unit.
+  /// such names, so they must never look like a system unit.
   ///
   /// Another process may have the peer's pid by now (spire#6035). With the kernel's pidfd of the
   /// peer (Linux 6.5), credd checks after the reading that the peer still lives. On an older kernel the
@@ -61,7 +61,7 @@ enum CallerUnit {
   /// after the reading; a pid that the same user's next process got between `connect` and `accept`
   /// goes unnoticed.
   ///
-  /// - Parameter accepted: when the connection was.
+  /// - Parameter accepted: when the connection was accepted.
   static func name(of peer: Peer, on descriptor: Int32, accepted: Instant) -> String? {
     // The peer is outside this daemon's pid namespace: it has no pid here.
     guard peer.pid > 0 else { return nil }

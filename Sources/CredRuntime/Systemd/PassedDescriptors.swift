@@ -8,7 +8,7 @@ public import Logging
 /// The descriptors that the service manager passed (sd_listen_fds(3)): listening sockets, and the
 /// session stores of a former process of this service.
 public struct PassedDescriptors: Sendable {
-  /// A descriptor with the name it has at the service manager.
+  /// A descriptor with its name in the service manager.
   public struct Named: Sendable, Equatable {
     public let descriptor: Int32
     public let name: String
@@ -19,16 +19,16 @@ public struct PassedDescriptors: Sendable {
     }
   }
 
-  /// Listening sockets of any name. credd never unlinks them: they belong to systemd, which keeps
-  /// listening after this process ends (gitsign#830).
+  /// Listening sockets of any name. credd never unlinks them, because they belong to systemd, which
+  /// keeps listening after this process has ended (gitsign#830).
   public private(set) var listeners: [Named] = []
-  /// Session stores: one, or two if a process was killed while it replaced one.
+  /// Session stores. There is one, or two if a process was killed while it replaced one.
   public private(set) var stores: [Named] = []
-  /// The endpoint's: a listener on loopback named `endpoint`, one on a path named `tokens`, and a
-  /// netlink socket.
+  /// The endpoint's sockets: a listener on loopback named `endpoint`, one on a path named `tokens`,
+  /// and a netlink socket.
   public private(set) var endpoint = EndpointSockets()
-  /// Passed sockets of other kinds, which are left alone. Of a TCP connection credd knows the caller
-  /// only on loopback.
+  /// Passed sockets of other kinds, which are not used. credd can know the caller of a TCP
+  /// connection only on loopback.
   public private(set) var unusable: [Named] = []
   /// Names of unknown descriptors, perhaps of another version. They are closed.
   public private(set) var strays: [String] = []
@@ -43,7 +43,7 @@ public struct PassedDescriptors: Sendable {
 
   public init() {}
 
-  /// - Throws: where the kernel does not say what was passed.
+  /// - Throws: if the kernel does not describe the passed descriptors.
   public static func take() throws(SystemError) -> PassedDescriptors {
     var passed = PassedDescriptors()
     for (index, name) in try named().enumerated() {
@@ -79,7 +79,7 @@ public struct PassedDescriptors: Sendable {
     }
   }
 
-  /// The address of a listener that is the endpoint's; nil for any other descriptor.
+  /// The address of a listener of the endpoint; nil for any other descriptor.
   private func endpointAddress(
     _ passed: Named, _ what: String
   ) throws(SystemError) -> EndpointAddress? {

@@ -1,7 +1,7 @@
 internal import CSystemd
 internal import Glibc
 
-/// Messages to the service manager (sd_notify(3)); outside a service they have no effect.
+/// Messages to the service manager (sd_notify(3)). Outside a service they have no effect.
 enum ServiceNotification {
   /// Whether a service manager listens.
   static var isHeard: Bool { unsafe getenv("NOTIFY_SOCKET") != nil }
@@ -15,7 +15,7 @@ enum ServiceNotification {
   /// - Throws: if the message could not be sent. systemd does not say whether the unit allows
   ///   storing.
   static func store(_ descriptor: Int32, as name: String) throws(SystemError) {
-    // A file in memory is always ready, so there is nothing to poll it for.
+    // A file in memory is always ready, so the service manager need not poll it.
     var descriptor = descriptor
     unsafe try SystemError.check(
       sd_pid_notify_with_fds(0, 0, "FDSTORE=1\nFDNAME=\(name)\nFDPOLL=0", &descriptor, 1),
@@ -35,9 +35,10 @@ public enum ServiceDirectory {
   public static var state: String? { path("STATE_DIRECTORY") }
   /// `RuntimeDirectory=`: in memory.
   public static var runtime: String? { path("RUNTIME_DIRECTORY") }
-  /// What `LoadCredential=` and its like gave to the service: in memory, and for it alone.
+  /// The files that `LoadCredential=` and similar settings gave to the service: in memory, and only
+  /// for it.
   public static var credentials: String? {
-    // One directory, whose name may hold a colon.
+    // There is only one directory, whose name may contain a colon.
     unsafe getenv("CREDENTIALS_DIRECTORY").map { unsafe String(cString: $0) }
       .flatMap { $0.hasPrefix("/") ? $0 : nil }
   }
@@ -47,12 +48,13 @@ public enum ServiceDirectory {
     unsafe getenv("SYSTEMD_EXEC_PID").map { unsafe atoi($0) } == getpid()
   }
 
-  /// Sets `${CREDENTIALS_DIRECTORY}` to the service's directory, for --check-config where it is not
-  /// set. systemd shows the credentials to `ExecStart=` alone: to `ExecReload=`, version 252 names the
-  /// directory and closes it where the unit has a mount namespace (systemd issue 35227), and version
-  /// 257 does not name it.
+  /// Sets `${CREDENTIALS_DIRECTORY}` to the service's directory, for --check-config, if it is not
+  /// set. systemd shows the credentials only to `ExecStart=`. For `ExecReload=`, version 252 sets
+  /// the variable, but the directory is not accessible if the unit has a mount namespace (systemd
+  /// issue 35227). Version 257 does not set the variable.
   ///
-  /// - Returns: the directory, unless this process sees what is in it. The daemon looks itself.
+  /// - Returns: the directory, unless this process can see its files. The daemon itself looks at
+  ///   them.
   public static func assumeCredentials() -> String? {
     if isService, let folder = credentials, unsafe access(folder, X_OK) == 0 { return nil }
     unsafe setenv("CREDENTIALS_DIRECTORY", "/run/credentials/credd.service", 0)
@@ -70,8 +72,8 @@ public enum ServiceDirectory {
 /// Tells the service manager why the daemon cannot start.
 public enum ServiceFailure {
   /// - Parameters:
-  ///   - text: shown by `systemctl status`; made one line.
-  ///   - number: the errno behind it, where there is one.
+  ///   - text: shown by `systemctl status`; it is made one line.
+  ///   - number: the errno that caused the failure, if there is one.
   public static func tell(_ text: String, number: Int32?) {
     var state = "STATUS=\(text.onOneLine)"
     if let number { state += "\nERRNO=\(number)" }

@@ -1,7 +1,7 @@
 internal import CredCore
 internal import CredService
 
-/// Keeps the line that `systemctl status` shows, without a message for every event.
+/// Updates the line that `systemctl status` shows, without a message for every event.
 final class StatusNotice {
   /// The least time between two messages.
   static let interval: Duration = .seconds(5)
@@ -14,7 +14,7 @@ final class StatusNotice {
   private var quietUntil = Instant(nanoseconds: .min)
   private var shown: ServiceStatus?
 
-  /// - Parameter tell: hands a message to the service manager.
+  /// - Parameter tell: passes a message to the service manager.
   init(
     loop: EventLoop, tell: @escaping (String) -> Void = ServiceNotification.send,
     present: @escaping () -> ServiceStatus
@@ -25,7 +25,7 @@ final class StatusNotice {
     timer = try loop.timer { [unowned self] _ in self.send() }
   }
 
-  /// Something may have changed.
+  /// Called when the status may have changed.
   func update() {
     guard !isArmed else { return }
     let now = loop.now
@@ -34,7 +34,7 @@ final class StatusNotice {
     timer?.arm(at: quietUntil)
   }
 
-  /// Stops the messages: the daemon ends, and has reported that itself.
+  /// Stops the messages, because the daemon ends and has reported that itself.
   func end() {
     timer = nil
     isArmed = true

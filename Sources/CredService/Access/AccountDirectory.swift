@@ -1,17 +1,17 @@
 import CredCore
 import Logging
 
-/// In whose share each uid counts: its own if it has a name, else that of the owner of its range in
-/// /etc/subuid.
+/// The account in whose share each uid counts: its own if it has a name, else that of the owner of
+/// its range in /etc/subuid.
 ///
-/// The file is read in the background and kept. It is read again where a uid without a name asks, some
-/// time after the last reading.
+/// The file is read in the background and kept. It is read again when a uid without a name connects
+/// some time after the last reading.
 final class AccountDirectory {
-  /// From one look at the file to the next.
+  /// The least time between two looks at the file.
   static let lookPause: Duration = .seconds(10)
-  /// With more look-ups of users under way, connections start none.
+  /// If more look-ups of users are under way, connections start no further one.
   static let lookUpsHeld = UserDirectory.lookupsHeld / 4
-  /// A file that takes longer is tried again after ``lookPause``.
+  /// If reading takes longer, the file is tried again after ``lookPause``.
   static let timeout: Duration = .seconds(2)
 
   private let clock: any Clock
@@ -27,13 +27,13 @@ final class AccountDirectory {
   private var problem: String?
   /// Uids that were asked about before the file was read.
   private var waiting: Set<UInt32> = []
-  /// Uids for which there was no room, in the order in which they asked. Until they are looked up they count
-  /// for nobody.
+  /// Uids for which there was no room, in the order in which they asked. Until they are looked up,
+  /// they count for no account.
   private var delayed: ArraySlice<UInt32> = []
   private var isDelayed: Set<UInt32> = []
-  /// Told of a uid that was asked about, when more is known or can be known.
+  /// Called with a uid that was asked about, when more is known about it or can be looked up.
   var found: (_ uid: UInt32) -> Void = { _ in }
-  /// Told when the file says something else.
+  /// Called when the content of the file has changed.
   var rangesChanged: () -> Void = {}
 
   init(
@@ -53,12 +53,12 @@ final class AccountDirectory {
     account(of: uid) { answer(to: $0, about: uid) }
   }
 
-  /// By what is known already; `.ownerless` where nothing is.
+  /// The account as far as it is known already; `.ownerless` if nothing is known.
   func known(_ uid: UInt32) -> Account {
     account(of: uid) { knownAnswer(to: $0) ?? .unavailable } ?? .ownerless
   }
 
-  /// - Parameter answer: of the user database; nil while it is asked.
+  /// - Parameter answer: the answer of the user database; nil while the database is asked.
   private func account(
     of uid: UInt32, _ answer: (UserQuery.Key) -> UserAnswer?
   ) -> Account? {
@@ -66,7 +66,7 @@ final class AccountDirectory {
     case nil: return nil
     case .user(let user) where SyntheticName.isOne(user.name): break
     case .user, .unreadableName: return .user(uid)
-    // Nobody says that it has a name.
+    // The database does not say that the uid has a name.
     case .unavailable: return .ownerless
     case .nobody: break
     }
@@ -94,14 +94,15 @@ final class AccountDirectory {
       case .nobody, .unavailable, .unreadableName: return .range(ownership.first)
       }
     }
-    // Root's ranges are for containers, in which anybody may be: they do not count for root itself.
+    // Root's ranges are for containers, in which any user may be: they do not count for root
+    // itself.
     return owner == 0 ? .range(ownership.first) : .user(owner)
   }
 
-  /// In whose share limits for one user count: see ``Account/number``.
+  /// The account for which limits of one user count: see ``Account/number``.
   func number(of uid: UInt32) -> UInt32 { known(uid).number }
 
-  /// Whose range a uid without a name is in, whether or not the host knows the owner.
+  /// The account in whose range a uid without a name is, whether or not the host knows the owner.
   func range(of uid: UInt32) -> Account {
     guard read(for: uid), let owners = ranges?.ownerships(of: uid), let first = owners.first?.first,
       owners.allSatisfy({ $0.first == first })
@@ -174,7 +175,7 @@ final class AccountDirectory {
       (ranges, self.file) = (read, file)
       report(read.wrongLines.first.map { "line \($0) is no range" })
     case .unreadable(let reason):
-      // The ranges that were read before stay in force.
+      // The ranges that were read before stay valid.
       if ranges == nil { ranges = SubordinateRanges() }
       report(reason)
     }
@@ -184,7 +185,7 @@ final class AccountDirectory {
     for uid in uids { found(uid) }
   }
 
-  /// Once, until it is another problem.
+  /// Logs a problem once, until there is another one.
   private func report(_ problem: String?) {
     defer { self.problem = problem }
     guard let problem, problem != self.problem else { return }

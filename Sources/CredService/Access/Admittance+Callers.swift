@@ -5,27 +5,27 @@ extension Admittance {
   /// The result of looking up a client.
   enum CallerAnswer {
     case known(Caller)
-    /// Something is being looked up; ``callerFound`` runs afterwards.
+    /// A look-up is under way; ``callerFound`` runs afterwards.
     case pending
-    /// The user database did not say who it is, for now or with this name.
+    /// The user database could not name the user, for now or because the name is unreadable.
     case unknown(ProtocolError)
   }
 
   /// For an unknown profile, the needs of all profiles: the time of the answer must not show which
-  /// exist.
+  /// profiles exist.
   func needs(of profile: Profile?, forOthers: Bool) -> CallerNeeds {
     if let profile { return CallerNeeds(profile, forOthers: forOthers) }
     return forOthers ? configuration.current.needs.others : configuration.current.needs.own
   }
 
   private func query(_ needs: CallerNeeds, about client: Client) -> UserQuery {
-    // The kernel says no groups of a TCP connection: the user database's are all there are.
+    // The kernel names no groups of a TCP connection: only the user database does.
     let mayBeMember =
       !client.hasProcess || client.groups().contains(where: needs.groups.contains)
     return UserQuery(.uid(client.peer.uid), withGroups: !needs.groups.isEmpty && mayBeMember)
   }
 
-  /// The name is always looked up: it says whether the uid is still the same person's.
+  /// The name is always looked up: it shows whether the uid still belongs to the same person.
   ///
   /// - Parameter since: see ``UserDirectory/answer(to:now:since:then:)``.
   func caller(
@@ -50,7 +50,7 @@ extension Admittance {
     case .user(let user):
       caller.userName = user.name
       if !client.hasProcess { caller.groups = needs.groups.isEmpty ? [] : user.groups }
-      // Processes keep the groups of their start.
+      // Processes keep the groups that they had at their start.
       caller.groups.removeAll(where: user.withdrawn.contains)
     }
     until = min(until, directory.freshUntil(query) ?? until)
@@ -75,7 +75,7 @@ extension Admittance {
       retryAfter: UserDirectory.failureKeptFor)
   }
 
-  /// Such a user is neither taken for another one nor for one without a name.
+  /// Such a user is taken neither for another user nor for one without a name.
   static func unreadable(_ user: String) -> ProtocolError {
     ProtocolError(
       .accessDenied,
@@ -113,7 +113,7 @@ extension Admittance {
       guard let client = clients[id] else { return }
       client.program.isInspected = false
       let isCertain = client.facts.isAlive()
-      // A reload may have named other files meanwhile.
+      // A reload may have changed the files to hash meanwhile.
       let hasDigest = !isCertain || withDigest && paths == configuration.current.digestPaths
       client.program.known = (
         isCertain ? answer : .unknown("it ended meanwhile"), hasDigest,
@@ -128,7 +128,7 @@ extension Admittance {
 
   /// Whether a caller may see all sessions; nil while the caller is being looked up.
   func isAdmin(_ client: Client, _ now: Instant) -> Bool? {
-    // What was decided about a profile stays.
+    // Keeps what was decided about a profile.
     let decided = client.decision
     defer { client.decision = decided }
     guard client.peer.uid != 0 else { return true }
@@ -140,7 +140,7 @@ extension Admittance {
     switch caller(client, needs, now) {
     case .known(let caller): return caller.groups.contains(group)
     case .pending: return nil
-    // The kernel says so, and the database has withdrawn nothing.
+    // The kernel says that the caller is a member, and the database has withdrawn no group.
     case .unknown(let error): return !error.endsAccess
     }
   }

@@ -1,10 +1,10 @@
 import CredCore
 import Logging
 
-/// Whose sessions are whose. A uid may be given to another person, who must get nothing of the
-/// former one.
+/// The owners of sessions. A uid may be given to another person, who must get nothing of the former
+/// one.
 extension Admittance {
-  /// Gives a session to its uid's present owner. If it belongs to a former owner of the uid, everything
+  /// Gives a session to the present owner of its uid. If it belongs to a former owner, everything
   /// of that person is dropped.
   ///
   /// - Returns: whether the session is the owner's.
@@ -21,8 +21,8 @@ extension Admittance {
     }
   }
 
-  /// A caller's own sessions, in the profiles that it may use now, by the profiles' names. Those of a
-  /// former owner of its uid are dropped.
+  /// A caller's own sessions, in the profiles that it may use now, by the profiles' names. Sessions
+  /// of a former owner of the caller's uid are dropped.
   func claimSessions(of caller: Caller, _ now: Instant) -> [Session] {
     let owner = SessionOwner(name: caller.userName)
     return sessions.sessions(of: caller.uid).filter {

@@ -6,7 +6,7 @@ import Logging
 final class Admittance {
   /// The result of deciding whether a caller may use a profile.
   enum Decision {
-    /// For this user: the caller, or another one for whom it may ask.
+    /// The request is for this user: the caller, or another user for whom it may ask.
     case admitted(Profile, Caller)
     case refused(ProtocolError)
     /// The caller is being looked up; ``callerFound`` follows.
@@ -31,7 +31,7 @@ final class Admittance {
   let devices: Devices
   let clients: Clients
   let journal: Journal
-  /// Told when a client was looked up, successfully or not.
+  /// Called when a client was looked up, successfully or not.
   var callerFound: (_ client: UInt64) -> Void = { _ in }
 
   init(
@@ -79,8 +79,8 @@ final class Admittance {
     guard let profile else { return .refused(unknown(name, caller)) }
     guard profile.access.allows(caller) else {
       journal.accessRefused(caller, to: name, requester)
-      // Who had a session knows that the profile exists. Another program or unit of the same user has
-      // lost nothing.
+      // A user who had a session knows that the profile exists. Another program or unit of the same
+      // user has lost nothing.
       let isOfUser = !profile.access.needsExecutable && !profile.access.needsUnit
       let session = sessions[SessionKey(uid: caller.uid, profile: name)]
       let hadIt = session?.owner == SessionOwner(name: caller.userName)
@@ -122,9 +122,9 @@ final class Admittance {
 
   /// Whether a profile that admits the caller on the socket is not served to it at the endpoint.
   ///
-  /// Forwarders often run as root, and lend its uid to all behind them. So root counts where a list
-  /// names it, or where its unit's token says that it is no forwarder. The kernel names no program
-  /// for a TCP connection.
+  /// Forwarders often run as root, and lend its uid to all behind them. So root counts only if a
+  /// list names it, or if its unit's token shows that it is no forwarder. The kernel names no
+  /// program for a TCP connection.
   private func isClosed(_ profile: Profile, to caller: Caller, _ client: Client) -> Bool {
     guard let http = client.http else { return false }
     if profile.access.needsExecutable { return true }
@@ -234,8 +234,8 @@ final class Admittance {
     }
   }
 
-  /// The session of an admitted caller, created if there is none. One that an answer alone needs is not
-  /// in the table.
+  /// The session of an admitted caller, created if there is none. If only an answer needs it, the
+  /// session is not put into the table.
   func session(
     of profile: Profile, for caller: Caller, _ now: Instant, _ need: SessionNeed = .session
   ) -> Resolution {
@@ -244,7 +244,8 @@ final class Admittance {
     let owner = SessionOwner(name: caller.userName)
     if sessions[key] == nil { records.recall(key) }
     if let session = sessions[key], claim(session, for: owner, now) { return .session(session) }
-    // What is there belongs to a user with a name, who may be known again in a moment.
+    // The stored identity belongs to a user with a name, and the host may know that name again in a
+    // moment.
     let stored = sessions[key] == nil ? host.store?.identity(for: key) : nil
     if (sessions[key]?.owner ?? stored?.owner)?.successor(owner) == .nameless {
       return .refused(Self.nameless(caller.uid, "its session in profile '\(name)' belongs to one"))

@@ -1,15 +1,15 @@
 import CredCore
 
 /// The programs of connected processes. Their files may be large and on slow disks, so they are
-/// read in the background: the path first, and the content only of a file whose path the
-/// configuration names with a digest, once for each state of the file.
+/// looked at in the background. The path comes first. The content is read only if the configuration
+/// names the path with a digest, and once for each state of the file.
 ///
-/// Each user has a queue. Users take turns, and none takes every thread: what one user's processes
-/// run delays no other user.
+/// Each user has a queue. Users take turns, and no user takes every thread: the programs of one
+/// user delay no other user.
 final class ExecutableDirectory {
   /// The time for an answer, including the wait for a thread.
   static let timeout: Duration = .seconds(5)
-  /// How long an answer is valid: later the process may run another program.
+  /// How long an answer is valid: after that, the process may run another program.
   static let keptFor: Duration = .seconds(60)
   /// Threads that one user's programs may take.
   static let threadsPerUser = BackgroundLane.programs.width / 2
@@ -18,11 +18,11 @@ final class ExecutableDirectory {
   /// How often late questions are looked for, at most.
   private static let expiryInterval: Duration = .milliseconds(100)
 
-  /// A process whose program is looked at, for clients of that process.
+  /// A process whose program is being looked up, for the clients of that process.
   private final class LookUp {
     let uid: UInt32
     let pid: Int32
-    /// A file with such a path is hashed.
+    /// Files with such paths are hashed.
     let digestPaths: [GlobPattern]
     var clients: [UInt64]
     var path = ""
@@ -48,7 +48,7 @@ final class ExecutableDirectory {
   /// The threads that look-ups occupy.
   private struct Threads {
     var taken = 0
-    /// Those of them that missed their deadline.
+    /// Threads among them that missed their deadline.
     var hanging = 0
   }
 
@@ -76,8 +76,8 @@ final class ExecutableDirectory {
     timer = clock.makeTimer { [unowned self] in self.expire() }
   }
 
-  /// Finds the program of a client's process: nil if `then` is called later, unless the client is
-  /// forgotten. The caller must check that the process has not ended meanwhile.
+  /// Finds the program of a client's process. If it returns nil, `then` is called later, unless the
+  /// client is forgotten. The caller must check that the process has not ended meanwhile.
   func ask(
     _ client: UInt64, uid: UInt32, pid: Int32, digestPaths: [GlobPattern], now: Instant,
     then: @escaping (ExecutableAnswer) -> Void
@@ -216,8 +216,8 @@ final class ExecutableDirectory {
     }
   }
 
-  /// - Parameter failure: concerns the process that was asked about. Another one that runs the same
-  ///   file may still live, and is asked about next.
+  /// - Parameter failure: concerns the process that was asked about. Another process with the same
+  ///   file may still live, and is asked next.
   private func hashed(
     _ file: ProgramFile, _ lookUp: LookUp, _ digest: String?, _ failure: ExecutableAnswer?
   ) {

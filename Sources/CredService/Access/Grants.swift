@@ -1,8 +1,8 @@
 import CredCore
 
-/// What goes on with a client's request, above those who decide about access.
+/// The part that carries out requests. It stands above the parts that decide about access.
 protocol RequestCarrying: AnyObject {
-  /// Carries a request out, perhaps for the second time: once the caller is known.
+  /// Carries out a request, perhaps a second time when the caller is known.
   func route(_ turn: Turn)
   /// Ends the wait of a client that has disconnected or may not wait any longer.
   func abandonWait(of client: Client)
@@ -41,9 +41,9 @@ final class Grants {
 
   // MARK: Requests
 
-  /// Lets a request wait for what it wants of a session, as long as its client may use it.
+  /// Lets a request wait for an answer of the session, as long as its client may use the session.
   ///
-  /// - Parameter account: for a request about the account, whose it is.
+  /// - Parameter account: the account's owner, for a request about an account.
   func ask(
     _ waiter: Waiter, in session: Session, _ turn: Turn, about account: AccountOwner? = nil
   ) {
@@ -89,7 +89,7 @@ final class Grants {
 
   // MARK: Grants
 
-  /// Makes a request wait in a session, unless it was answered at once.
+  /// Makes a request wait in a session, unless the session has answered it at once.
   func grantWait(of client: Client, in session: Session) {
     guard let waiting = client.waiting, waiting.session === session else { return }
     waiting.allowedUntil = accessEnd(client)
@@ -105,11 +105,11 @@ final class Grants {
     watches.allow(client, until: accessEnd(client))
   }
 
-  /// How long the present decision is valid. It is checked again then, also in a profile that is open
-  /// to every user: the uid may be another person's by then.
+  /// How long the present decision is valid. Access is decided again then, even in a profile that
+  /// is open to every user: the uid may belong to another person by then.
   private func accessEnd(_ client: Client) -> Instant {
     let (now, end) = (clock.now, client.decision.until)
-    // What was found of the client's program may hold for no time at all, while a disk hangs.
+    // While a disk hangs, the answer about the client's program may be valid for no time at all.
     let until = end > now ? end : now + UserDirectory.failureKeptFor
     check(at: until)
     return until
@@ -155,7 +155,7 @@ final class Grants {
   private func recheckWatch(_ client: Client, _ now: Instant) {
     guard let watch = client.watch, watch.allowedUntil <= now else { return }
     guard case .profile(let name) = watch.scope else { return recheckWatchOfAll(client, now) }
-    // A watch makes no session: one that nobody uses stays forgotten.
+    // A watch makes no session, so an unused session stays forgotten.
     switch admittance.decide(name, for: Requester(client: client, purpose: nil), now) {
     case .admitted(_, let caller): renewWatch(of: client, in: name, by: caller, now)
     case .refused(let error) where error.endsAccess || watch.isUndecided:
@@ -170,7 +170,7 @@ final class Grants {
     of client: Client, in name: String, by caller: Caller, _ now: Instant
   ) {
     if let session = sessions[SessionKey(uid: caller.uid, profile: name)] {
-      // Drops what belonged to another person.
+      // Drops the session if it belonged to another person.
       _ = admittance.claim(session, for: SessionOwner(name: caller.userName), now)
     }
     guard client.watch != nil else { return }
@@ -182,7 +182,7 @@ final class Grants {
     switch admittance.caller(client, configuration.current.needs.own, now) {
     case .known(let caller):
       let before = client.watch?.visible ?? []
-      // Drops what belonged to another person.
+      // Drops sessions that belonged to another person.
       let own = admittance.claimSessions(of: caller, now)
       guard client.watch != nil else { return }
       if let error = refusal(ofWatchBy: caller, client) { return watches.end(client, error) }
@@ -196,7 +196,8 @@ final class Grants {
     }
   }
 
-  /// Why a caller is not the person any more who began to watch; nil if it is.
+  /// The refusal of a caller who is not the person that began to watch; nil if it is the same
+  /// person.
   private func refusal(ofWatchBy caller: Caller, _ client: Client) -> ProtocolError? {
     switch client.watch?.owner.successor(SessionOwner(name: caller.userName)) {
     case .samePerson, .firstSeen, nil: nil
@@ -232,11 +233,11 @@ final class Grants {
     turn.refuse(error)
   }
 
-  /// An answer comes while access is decided anew, as after a reload: the client must ask again, as the old
-  /// decision is over.
+  /// Called when an answer comes while access is decided anew, for example after a reload. The old
+  /// decision is not valid any more, so the client's request starts again.
   ///
-  /// - Parameter operation: what it asks; nil for the same again. With `identity` a sign-in has
-  ///   succeeded.
+  /// - Parameter operation: the new request; nil for the same request again. With `identity`, a
+  ///   sign-in has succeeded.
   /// - Returns: false if the decision still holds, and the client goes on waiting.
   func askAnew(
     _ waiter: UInt64, in session: Session, for operation: Operation? = nil
@@ -257,7 +258,7 @@ final class Grants {
     again.account = waiting.account
     again.allowedUntil = now
     clients.wait(client, for: again)
-    // Not here: the session is about to carry out further actions.
+    // Not within this call: the session is about to carry out further actions.
     check(at: now)
     return true
   }
@@ -266,8 +267,8 @@ final class Grants {
 
   /// Ends waits and watches that the new rules do not allow.
   ///
-  /// - Parameter withdrawn: profiles that may be closed to users now. Those that watch all of their
-  ///   sessions hear of them again once access was decided.
+  /// - Parameter withdrawn: profiles that may be closed to users now. Clients that watch all of
+  ///   their sessions get their events again once access was decided.
   func decideAnew(_ profiles: Set<String>, withdrawn: Set<String>, _ now: Instant) {
     for user in clients.users.values { user.cachedAnswer = nil }
     for client in clients.inOrder {
@@ -312,7 +313,7 @@ extension Request {
     if case .get(let get) = operation { get.user } else { nil }
   }
 
-  /// Why the profile, as it is now, does not give the token that is asked for; nil if it does.
+  /// Why the present profile does not give the requested token; nil if it does.
   fileprivate func tokenRefusal(in session: Session) -> ProtocolError? {
     guard case .token(let token) = operation else { return nil }
     do throws(ProtocolError) {

@@ -1,12 +1,12 @@
 import CredCore
 package import Logging
 
-/// The groups of the configuration for which the user database did not answer. They are looked up
-/// again, with growing pauses, until it says whether there are such groups.
+/// The groups of the configuration about which the user database gave no answer. They are looked up
+/// again, with growing pauses, until the database says whether they exist.
 package final class GroupDirectory {
   static let firstPause: Duration = .seconds(5)
   static let longestPause: Duration = .seconds(5 * 60)
-  /// A look-up of all of them that takes longer is not waited for, but its answer is still taken.
+  /// If a look-up of all groups takes longer, credd does not wait, but still takes its answer.
   static let timeout: Duration = .seconds(30)
 
   private let clock: any Clock
@@ -19,7 +19,7 @@ package final class GroupDirectory {
   /// A look-up is under way, perhaps beyond its deadline: no second one begins.
   private var isAsking = false
 
-  /// - Parameter answered: takes the answers, without those that are missing still.
+  /// - Parameter answered: takes the answers that have come.
   init(
     clock: any Clock, background: any Background, queries: any HostQueries,
     answered: @escaping ([String: GroupAnswer]) -> Void
@@ -31,7 +31,7 @@ package final class GroupDirectory {
     timer = clock.makeTimer { [unowned self] in self.lookUp() }
   }
 
-  /// Looks these up from now on, and no others.
+  /// Looks up these groups from now on, and no others.
   func lookUpLater(_ names: Set<String>) {
     guard names != self.names else { return }
     self.names = names
@@ -70,7 +70,7 @@ package final class GroupDirectory {
     if !answers.isEmpty { answered(answers) }
   }
 
-  /// Logs what the operator must know of a group.
+  /// Logs a problem of a group that the operator must know.
   package static func report(_ answer: GroupAnswer, to name: String, _ log: Logger) {
     switch answer {
     case .group: break

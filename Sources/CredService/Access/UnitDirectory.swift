@@ -5,11 +5,11 @@ import CredCore
 package protocol ControlGroupQueries: Sendable {
   /// The path of a group from the root of the host's groups; nil if there is no such group.
   func path(ofControlGroup id: UInt64) -> String?
-  /// Whether the group is still there. Never blocks.
+  /// Whether the group still exists. Never blocks.
   func isThere(_ path: String, _ id: UInt64) -> Bool
 }
 
-/// A control group that was found, and the unit that it belongs to.
+/// A control group that was found, and its unit.
 package struct ControlGroup: Sendable, Equatable {
   let id: UInt64
   let path: String
@@ -22,11 +22,11 @@ package struct ControlGroup: Sendable, Equatable {
   }
 }
 
-/// The units of control groups, which are found by a walk through all groups and remembered.
+/// The units of control groups. A walk through all groups finds a unit, which is then remembered.
 ///
-/// One user has one walk at a time. So a user with many groups, each of which has to be found, does
-/// not take the threads of others. Each search is answered within ``Limits/Endpoint/unitTime``, also
-/// behind other walks of that user.
+/// One user has one walk at a time, so that a user with many groups does not take the threads of
+/// others. Each search is answered within ``Limits/Endpoint/unitTime``, even if it waits for other
+/// walks of that user.
 package final class UnitDirectory {
   package enum Answer: Equatable {
     /// Nil for a group that was not found: it has ended, or is outside of the host's groups.
@@ -41,7 +41,7 @@ package final class UnitDirectory {
   }
 
   private struct Search {
-    /// Whose walk it is, once it has begun.
+    /// The user of the walk, once it has begun.
     var walker: UInt32?
     var asked: [Asked] = []
   }
@@ -50,7 +50,7 @@ package final class UnitDirectory {
   private let background: any Background
   private let queries: any ControlGroupQueries
   private var known: [UInt64: ControlGroup] = [:]
-  /// Groups that are looked for. There is one walk for each.
+  /// Groups that are being searched. Each has one walk.
   private var searches: [UInt64: Search] = [:]
   /// Groups of a user whose walks have perhaps not begun, while another walk of that user goes on.
   private var waiting: [UInt32: ArraySlice<UInt64>] = [:]
@@ -65,7 +65,7 @@ package final class UnitDirectory {
     self.queries = queries
   }
 
-  /// A group that was found before and still is there; nil if it must be looked for.
+  /// A group that was found before and still exists; nil if it must be searched.
   package func known(_ id: UInt64) -> ControlGroup? {
     guard let group = known[id] else { return nil }
     guard isThere(group) else {
@@ -79,13 +79,13 @@ package final class UnitDirectory {
 
   /// Looks for a group. The completion comes later, never within this call.
   ///
-  /// - Parameter uid: whose connection it is for.
+  /// - Parameter uid: the user of the connection.
   package func find(_ id: UInt64, for uid: UInt32, completion: @escaping (Answer) -> Void) {
     let asked = Asked(until: clock.now + Limits.Endpoint.unitTime, completion: completion)
     searches[id, default: Search()].asked.append(asked)
     if !isTimerArmed { armTimer(at: asked.until) }
     guard searches[id]?.walker == nil else { return }
-    // Nobody waits in another user's queue, so a group may stand in several.
+    // A search never waits in another user's queue, so a group may stand in several queues.
     guard let queue = waiting[uid] else { return walk(to: id, of: uid) }
     if !queue.contains(id) { waiting[uid]?.append(id) }
   }
@@ -111,7 +111,7 @@ package final class UnitDirectory {
 
   private func walkOn(of uid: UInt32) {
     while let next = waiting[uid]?.popFirst() {
-      // Another user's walk may have begun, or nobody may ask any more.
+      // Another user's walk to this group may have begun, or no client may ask for it any more.
       if let search = searches[next], search.walker == nil { return walk(to: next, of: uid) }
     }
     waiting[uid] = nil
@@ -125,7 +125,7 @@ package final class UnitDirectory {
     timer?.arm(at: deadline)
   }
 
-  /// A walk that has begun goes on: what it finds is remembered.
+  /// A walk that has begun goes on, and its result is remembered.
   private func answerOverdue() {
     let now = clock.now
     var overdue: [Asked] = []

@@ -1,19 +1,19 @@
 import CredCore
 
-/// Users by uid or name, from the host's user database. It may ask a slow network directory, so
-/// users are looked up in the background and kept for a minute.
+/// Users by uid or name, from the host's user database. The database may ask a slow network
+/// directory, so users are looked up in the background and kept for a minute.
 final class UserDirectory {
-  /// How long an answer is valid, and so also a withdrawn membership.
+  /// How long an answer is valid; so a withdrawn membership may count for this long.
   static let keptFor: Duration = .seconds(60)
-  /// A group that is missing counts until a look-up at least this much later misses it too: a module
-  /// of the database that restarts leaves groups out, and no error says so.
+  /// A missing group still counts until a look-up at least this much later misses it too. The
+  /// reason: a module of the database that restarts leaves out groups without an error.
   static let missingFor: Duration = .seconds(5)
   /// From this age a name is looked up again; the old answer is used meanwhile.
   static let renewedAfter: Duration = .seconds(45)
-  /// A database that fails is asked again after this time, until ``timeout``.
+  /// If the database fails, it is asked again after this time, until ``timeout``.
   static let retryPause: Duration = .milliseconds(250)
   static let failureKeptFor: Duration = .seconds(5)
-  /// A database that takes longer counts as unavailable; the last known name is used.
+  /// If the database takes longer, it counts as unavailable; the last known name is used.
   static let timeout: Duration = .seconds(2)
   /// Look-ups under way and waiting: one for each client.
   static let lookupsHeld = Limits.Client.connections
@@ -21,12 +21,12 @@ final class UserDirectory {
   private struct Entry {
     var answer: UserAnswer
     var since: Instant
-    /// When the last look-up began that succeeded, and the last one of all.
+    /// When the last successful look-up began, and when the last look-up of all began.
     var confirmed: Instant
     var asked: Instant
     var lifetime = UserDirectory.keptFor
 
-    /// Nil where the database has to be asked.
+    /// Nil if the database must be asked.
     func answer(since: Instant?) -> UserAnswer? {
       guard let since, since > confirmed, answer != .unavailable else { return answer }
       return since <= asked ? .unavailable : nil
@@ -35,9 +35,9 @@ final class UserDirectory {
 
   /// A group that the database listed for a user.
   private struct Listing {
-    /// The first look-up since then that did not list it; nil while it is listed.
+    /// The first look-up that did not list the group; nil while it is listed.
     var missingSince: Instant?
-    /// A look-up later than that missed it too.
+    /// Whether a later look-up missed the group too.
     var isWithdrawn = false
   }
 
@@ -46,8 +46,8 @@ final class UserDirectory {
     var owner: SessionOwner
     var groups: [UInt32: Listing] = [:]
 
-    /// The former owner's groups give the next one no right, not for a moment; nor do they count
-    /// for processes that have them from the kernel still.
+    /// The former owner's groups never give the next owner a right. They also do not count for
+    /// processes that still have them from the kernel.
     mutating func passOn(to next: SessionOwner, _ now: Instant) {
       owner = next
       groups = groups.mapValues { _ in Listing(missingSince: now - UserDirectory.missingFor) }
@@ -55,7 +55,7 @@ final class UserDirectory {
   }
 
   private struct Waiting {
-    /// Whether a kept answer is not enough.
+    /// Whether the database must be asked although an answer is kept.
     let mustConfirm: Bool
     let then: () -> Void
   }
@@ -64,7 +64,7 @@ final class UserDirectory {
   private struct LookUp {
     let began: Instant
     var waiting: [Waiting]
-    /// Set while it waits to be tried again.
+    /// Set while the look-up waits to be tried again.
     var retry: (any Timer)?
 
     var deadline: Instant { began + UserDirectory.timeout }
@@ -73,17 +73,17 @@ final class UserDirectory {
   private let clock: any Clock
   private let background: any Background
   private let queries: any HostQueries
-  /// The number of kept names; one for each user of the host.
+  /// The most names that are kept: one for each user of the host.
   private let entriesKept: Int
   private var entries: [UserQuery: Entry] = [:]
   private var lookups: [UserQuery: LookUp] = [:]
-  /// Look-ups that missed their deadline and still run: no second thread joins them.
+  /// Look-ups that missed their deadline and still run: no second thread starts the same one.
   private var overdue: Set<UserQuery> = []
-  /// Called when a uid turns out to have another owner than was answered last.
+  /// Called when a uid has another owner than in the last answer.
   var ownerChanged: ((_ uid: UInt32) -> Void)?
   /// Called when there is room for another look-up.
   var lookUpEnded: () -> Void = {}
-  /// Every group that was ever listed for a uid, and for whom.
+  /// Every group that was ever listed for a uid, and the person for whom it was listed.
   private var listed: [UInt32: Listings] = [:]
 
   init(
@@ -98,8 +98,8 @@ final class UserDirectory {
 
   /// The present answer; nil if `then` will be called when the look-up ends.
   ///
-  /// - Parameter since: the database must have given the answer to a look-up that began at this time or
-  ///   later; nil where a kept answer is enough.
+  /// - Parameter since: the answer must come from a look-up that began at this time or later; nil
+  ///   if a kept answer is enough.
   func answer(
     to query: UserQuery, now: Instant, since: Instant? = nil, then: @escaping () -> Void
   ) -> UserAnswer? {
@@ -118,8 +118,8 @@ final class UserDirectory {
     }
     if lookUp(query, now, [waiting]) { return nil }
     guard since == nil else { return .unavailable }
-    // While a database hangs, the known users stay valid, however long. The answer's validity is
-    // extended: otherwise a decision based on it would be made again and again.
+    // While the database hangs, known users stay valid without a limit. The validity of the answer
+    // is extended, because otherwise a decision based on it would be made again and again.
     entries[query]?.since = now
     return entries[query]?.answer ?? knownWithGroups(query) ?? .unavailable
   }
@@ -127,7 +127,7 @@ final class UserDirectory {
   /// The last known answer, however old.
   func known(_ query: UserQuery) -> UserAnswer? { entries[query]?.answer }
 
-  /// Who a uid is by what was said with its groups, for a query without groups that has no answer.
+  /// The answer for a uid from a query with groups, if a query without groups has no answer.
   private func knownWithGroups(_ query: UserQuery) -> UserAnswer? {
     guard !query.withGroups else { return nil }
     var other = query
@@ -135,8 +135,8 @@ final class UserDirectory {
     return entries[other]?.answer == .unavailable ? nil : entries[other]?.answer
   }
 
-  /// The groups that the database listed for a uid once and does not list any more, also if nobody
-  /// has the uid now.
+  /// The groups that the database once listed for a uid and does not list any more, even if the uid
+  /// has no user now.
   func withdrawn(from uid: UInt32) -> Set<UInt32> {
     Set((listed[uid]?.groups ?? [:]).filter(\.value.isWithdrawn).keys)
   }
@@ -163,8 +163,8 @@ final class UserDirectory {
     }
   }
 
-  /// A database that restarts fails for a moment. It is asked again for those to whom a kept answer is
-  /// not enough, or if there is none. The others go on.
+  /// A database that restarts fails for a moment. It is asked again for clients that need a new
+  /// answer, or if no answer is kept. The other clients go on.
   private func retry(_ query: UserQuery, _ now: Instant) -> Bool {
     guard let lookup = lookups[query], now + Self.retryPause < lookup.deadline else { return false }
     let isKnown = entries[query].map { $0.answer != .unavailable } ?? false
@@ -198,7 +198,7 @@ final class UserDirectory {
       if isRunning { overdue.insert(query) }
       answer = .unavailable
     }
-    // One that was overdue may have read the database long ago.
+    // A look-up that was overdue may have read the database long ago.
     let asked = lookups[query]?.began ?? Instant(nanoseconds: .min)
     record(answer, for: query, asked: asked, clock.now)
     for waiting in lookups.removeValue(forKey: query)?.waiting ?? [] { waiting.then() }
@@ -227,7 +227,7 @@ final class UserDirectory {
     }
   }
 
-  /// Names of people are kept where the table is full: a user may have many uids without one.
+  /// If the table is full, uids without a name go first: one user may have many of them.
   private func makeRoom() {
     guard entries.count >= entriesKept else { return }
     entries = entries.filter { _, entry in
@@ -239,8 +239,8 @@ final class UserDirectory {
   /// Look-ups under way and waiting.
   var lookUpsUnderWay: Int { lookups.count }
 
-  /// A look-up that missed its deadline lets the former answer count for another minute. What it
-  /// finds afterwards ends that minute.
+  /// If a look-up missed its deadline, the former answer counts for another minute. The result that
+  /// comes late ends that minute.
   private func reportOwner(_ answer: UserAnswer, _ query: UserQuery) {
     guard case .uid(let uid) = query.key, answer != .unavailable,
       let known = entries[query]?.answer, known != .unavailable,
@@ -249,8 +249,8 @@ final class UserDirectory {
     ownerChanged?(uid)
   }
 
-  /// A uid has two queries, with groups and without. If one brings another name, the other one forgets the
-  /// former name, and what was answered by it is decided about anew.
+  /// A uid has two queries, with groups and without. If one brings another name, the other one
+  /// forgets the former name. Decisions that were based on that name are made anew.
   private func dropOtherName(than answer: UserAnswer, _ query: UserQuery) {
     guard answer != .unavailable else { return }
     var other = query
@@ -262,7 +262,7 @@ final class UserDirectory {
     if case .uid(let number) = query.key { ownerChanged?(number) }
   }
 
-  /// The answer with the groups that count, and how long it is valid.
+  /// The answer with the groups that count, and how long the answer is valid.
   private func withWithdrawals(
     _ answer: UserAnswer, _ query: UserQuery, _ now: Instant
   ) -> (UserAnswer, Duration) {
@@ -276,15 +276,15 @@ final class UserDirectory {
       user.groups += doubted.sorted()
       answer = .user(user)
     case (.nobody, .uid(let uid)) where listed[uid] != nil:
-      // Who is gone is in no group: what a process of the uid still has comes back for nobody.
+      // A removed user is in no group: groups that a process of the uid still has become withdrawn.
       doubted = list([], of: uid, nil, now)
     default: return (answer, Self.keptFor)
     }
-    // With the second look-up, a withdrawal takes a minute all the same.
+    // The second look-up is included: a withdrawal still takes no more than a minute.
     return (answer, doubted.isEmpty ? Self.keptFor - Self.missingFor : Self.missingFor)
   }
 
-  /// What was withdrawn stays withdrawn: processes have their groups from the kernel still.
+  /// A withdrawn group stays withdrawn, because processes still have it from the kernel.
   private func makeRoomForListing() {
     listed = listed.filter { $0.value.groups.values.contains(where: \.isWithdrawn) }
     if listed.count >= entriesKept { listed.removeAll() }
@@ -292,8 +292,8 @@ final class UserDirectory {
 
   /// Remembers the groups that the database lists for a uid.
   ///
-  /// - Parameter owner: whose groups they are; nil if nobody has the uid any more.
-  /// - Returns: groups that it listed before and that count still.
+  /// - Parameter owner: the person to whom the groups belong; nil if the uid has no user any more.
+  /// - Returns: groups that the database listed before and that still count.
   private func list(
     _ groups: [UInt32], of uid: UInt32, _ owner: SessionOwner?, _ now: Instant
   ) -> Set<UInt32> {

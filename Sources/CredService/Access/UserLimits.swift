@@ -1,6 +1,7 @@
 import CredCore
 
-/// What one user may make credd ask of others. A user without a name counts for its account.
+/// Limits for the requests that one user makes credd send to servers. A user without a name counts
+/// for its account.
 final class UserLimits {
   private var calls = CallAllowance()
   private var accountActions = AccountLimiter()
@@ -14,8 +15,8 @@ final class UserLimits {
     self.figures = figures
   }
 
-  /// The refusal of a request that forces an upstream call, if its user has caused too many. It
-  /// is counted.
+  /// Counts a request that forces an upstream call. Returns its refusal if its user has caused too
+  /// many.
   func refusalOfCall(by uid: UInt32) -> ProtocolError? {
     calls.pause(of: accounts.number(of: uid), now: clock.now).map {
       figures.hit(.upstreamCalls)
@@ -28,8 +29,8 @@ final class UserLimits {
   /// A call was made because the user asked.
   func callSpent(by uid: UInt32) { calls.spent(by: accounts.number(of: uid), now: clock.now) }
 
-  /// Counts an action of `account` that makes a backend send messages, or lets somebody guess; its
-  /// refusal after too many.
+  /// Counts an action of `account` that makes a backend send messages, or that lets somebody guess.
+  /// Returns its refusal after too many.
   func countAccountAction(
     by uid: UInt32, username: String, at backend: String
   ) -> ProtocolError? {

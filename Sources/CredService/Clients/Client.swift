@@ -6,7 +6,7 @@ import CredCore
 /// A server makes one for each connection by ``LineReceiving/connected(_:_:)``. A client waits for
 /// at most one request: its server takes no further line while ``isWaiting``.
 package final class Client {
-  /// Never used twice in the life of the daemon.
+  /// An id is never used twice while the daemon lives.
   let id: UInt64
   let user: ClientUser
   let transport: Transport
@@ -18,18 +18,18 @@ package final class Client {
   /// Whether ``waiting`` is set. A separate flag, because servers read it with every line: reading
   /// ``waiting`` costs a check of exclusive access.
   private var isWaitingNow = false
-  /// Set where the client hears events.
+  /// Set if the client watches events.
   var watch: Watch?
 
-  /// Whether no line of it was read. One that got a ``CachedAnswer`` was compared with a request, and
-  /// is not remembered here: the hot path has no step for it.
+  /// Whether no line of the client was parsed. A line that got a ``CachedAnswer`` equals a parsed
+  /// request, and is not noted here: the hot path has no step for that.
   private var hasAsked = false
   var isNew: Bool {
     get { !hasAsked && auditedCredentials == 0 }
     set { hasAsked = !newValue }
   }
 
-  /// For the last line, if it may get the same answer again.
+  /// The answer to the last line, if the same line may get it again.
   var cachedAnswer: CachedAnswer?
   /// How long the last decision about this client is valid, and whether it depends only on the
   /// user, not on the process.
@@ -60,7 +60,7 @@ package final class Client {
     isWaitingNow = request != nil
   }
 
-  /// The next request is decided about anew, on the socket and at the endpoint.
+  /// Forgets kept answers: the next request is decided anew, on the socket and at the endpoint.
   func forgetAnswers() {
     cachedAnswer = nil
     http?.answered = nil
@@ -69,7 +69,8 @@ package final class Client {
   /// Set for a client of the endpoint.
   var http: HTTPState? { if case .http(let state) = transport { state } else { nil } }
 
-  /// Whether the kernel names the process, and its groups, that connected: not of a TCP connection.
+  /// Whether the kernel names the connecting process and its groups. For a TCP connection it does
+  /// not.
   var hasProcess: Bool { http == nil }
 
   /// The peer's groups at `connect`; the kernel is asked once.
@@ -85,13 +86,13 @@ package final class Client {
 extension Client {
   /// The program of a peer, as far as it was inspected.
   struct Program {
-    /// At the last inspection, and how long that is valid.
+    /// The result of the last inspection, and how long it is valid.
     var known: (answer: ExecutableAnswer, hasDigest: Bool, until: Instant)?
     /// Whether it is being inspected.
     var isInspected = false
   }
 
-  /// What the kernel says of a peer, asked once.
+  /// The kernel's facts about a peer, asked once.
   private struct KernelFacts {
     let peer: Peer
     unowned let source: any PeerFacts
@@ -120,15 +121,15 @@ extension Client {
   }
 }
 
-/// What the clients of one Unix user share.
+/// The state that all clients of one Unix user share.
 final class ClientUser {
   let uid: UInt32
   var clientCount = 0
   /// The last line and its answer, valid for every client of the user.
   var cachedAnswer: CachedAnswer?
-  /// The sessions in which this user's requests wait, each with their number.
+  /// The sessions in which requests of this user wait, with the number of requests in each.
   var waitingSessions: [ObjectIdentifier: Int] = [:]
-  /// In whose share these count.
+  /// The account for which these requests count.
   var account: Account
 
   init(uid: UInt32, account: Account) {
@@ -145,7 +146,7 @@ enum Transport {
   case http(HTTPState)
 }
 
-/// A client, and why it asks by its own word.
+/// A client, and the purpose that it states.
 struct Requester {
   let client: Client
   let purpose: String?

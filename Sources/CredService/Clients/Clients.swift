@@ -6,7 +6,7 @@ final class Clients {
   private var lastID: UInt64 = 0
   /// Users with a client.
   private(set) var users: [UInt32: ClientUser] = [:]
-  /// Sessions in which requests wait, by the account of their users.
+  /// How many sessions have waiting requests, for each account.
   private var waitingSessions: [Account: Int] = [:]
   private let clock: any Clock
   private let accounts: AccountDirectory
@@ -33,7 +33,7 @@ final class Clients {
     return client
   }
 
-  /// Call it when the client waits and watches no more.
+  /// Call it when the client neither waits nor watches any more.
   func remove(_ client: Client) {
     byID[client.id] = nil
     client.user.clientCount -= 1
@@ -48,7 +48,8 @@ final class Clients {
 
   var httpCount: Int { byID.values.count { $0.http != nil } }
 
-  /// In the order in which they connected, so that work for many has the same order in every process.
+  /// The clients in the order in which they connected, so that work for many clients has the same
+  /// order in every process.
   var inOrder: [Client] { byID.values.sorted { $0.id < $1.id } }
 
   /// The first client that waits in a session.
@@ -56,13 +57,13 @@ final class Clients {
     byID.values.filter { $0.waiting?.session === session }.min { $0.id < $1.id }
   }
 
-  /// The next request of the uid is decided about anew.
+  /// Forgets the uid's kept answers: its next request is decided anew.
   func forgetAnswers(of uid: UInt32) {
     users[uid]?.cachedAnswer = nil
     for client in byID.values where client.peer.uid == uid { client.forgetAnswers() }
   }
 
-  /// Other programs may have to be hashed.
+  /// Forgets inspected programs, because other programs may have to be hashed.
   func forgetExecutables() {
     for client in byID.values { client.program.known = nil }
   }
@@ -79,8 +80,8 @@ final class Clients {
     client.user.waitingSessions[place, default: 0] += 1
   }
 
-  /// Ends the wait of a client that gets its answer or has disconnected. Returns nil if it does not
-  /// wait.
+  /// Ends the wait of a client that gets its answer or has disconnected. Returns nil if the client
+  /// does not wait.
   @discardableResult
   func endWait(_ client: Client) -> WaitingRequest? {
     guard let waiting = client.waiting else { return nil }
@@ -93,8 +94,8 @@ final class Clients {
     return waiting
   }
 
-  /// Ends a wait in a session. Nil if the client does not wait there: an answer never goes to another
-  /// request.
+  /// Ends a wait in a session. Returns nil if the client does not wait there, so that an answer
+  /// never goes to another request.
   func endWait(_ id: UInt64, in session: Session) -> Turn? {
     guard let client = byID[id], let waiting = client.waiting, waiting.session === session
     else { return nil }
@@ -102,7 +103,7 @@ final class Clients {
     return turn(waiting, client)
   }
 
-  /// Ends a wait for a call that is no session's.
+  /// Ends a wait for a call that belongs to no session.
   func endWait(_ id: UInt64, for call: CallID) -> Turn? {
     guard let client = byID[id], let waiting = client.waiting, waiting.isFor(call)
     else { return nil }
@@ -116,7 +117,7 @@ final class Clients {
   }
 
   /// Refuses a request whose user waits in too many other sessions. Further requests in the same
-  /// session are free.
+  /// session do not count.
   func refusalOfWait(in session: Session, _ client: Client) -> ProtocolError? {
     settleAccount(of: client.user)
     guard session.machine.waiterCount == 0,
@@ -160,7 +161,7 @@ final class Clients {
     turn.client.sink.send(bytes)
   }
 
-  /// Gives a session's credentials in the form that the client's transport has.
+  /// Gives a session's credentials in the format of the client's transport.
   func giveCredentials(of session: Session, _ turn: Turn) {
     guard let http = turn.client.http else {
       guard let reply = session.reply else { return turn.refuse(.nothingHeld) }
@@ -180,10 +181,10 @@ final class Clients {
     Self.send(.metrics(text, closes: http.closes), to: turn.client, closes: http.closes)
   }
 
-  /// - Parameter asked: by which it is counted.
+  /// - Parameter asked: the operation under which the refusal is counted.
   func refuse(_ error: ProtocolError, id: RequestID?, asked: String, _ client: Client) {
     figures.answered(asked, isHTTP: client.http != nil, error.code.rawValue)
-    // Refused sign-ins and actions of accounts have entries of their own.
+    // Refused sign-ins and actions of accounts have their own entries.
     if error.code == .tooManyRequests, !["login", "respond", "account"].contains(asked) {
       journal.limitHit(error, of: client.peer, unit: client.unit())
     }
@@ -195,7 +196,7 @@ final class Clients {
     client.sink.send(bytes)
   }
 
-  /// Refuses what is no request to a session.
+  /// Refuses an HTTP request that is no request to a session.
   func refuse(_ refusal: EndpointRefusal, asked: String, _ client: Client) {
     figures.answered(asked, isHTTP: true, refusal.rawValue)
     Self.send(.refusal(refusal), to: client, closes: true)

@@ -1,25 +1,28 @@
 package import CredCore
 
-/// The service, as the endpoint's server sees it. One authority decides for the socket and the
-/// endpoint: a request to the endpoint becomes a `get`, with the same rules, sessions and refreshes.
+/// The service, as the endpoint's server sees it. The same code decides for the socket and the
+/// endpoint: a request to the endpoint becomes a `get`, with the same rules, sessions and
+/// refreshes.
 package protocol EndpointReceiving: AnyObject {
-  /// In whose share a user's connections count; nil while the user is looked up.
+  /// The account for which a user's connections count; nil while the user is looked up.
   func account(of uid: UInt32) -> Account?
-  /// - Parameter facts: of a connection that the kernel has attested. It has no pid.
+  /// - Parameter facts: the facts of a connection that the kernel has attested. They have no pid.
   func connectedToEndpoint(_ facts: any PeerFacts, _ sink: any ReplySink) -> Client
-  /// Answers a request through the client's sink, at once or later. The server has made sure of its
+  /// Answers a request through the client's sink, at once or later. The server has checked its
   /// form, its `Host` and its path: see ``EndpointRequest/refusal(at:isAttested:)``.
   ///
-  /// - Parameter arrived: when its head had ended. The caller's unit may have been looked for since.
+  /// - Parameter arrived: when the head of the request had ended. Since then, the caller's unit may
+  ///   have been searched.
   func receive(_ request: EndpointRequest, from client: Client, arrived: Instant, now: Instant)
-  /// Counts a request that the server has refused by itself, and says whose it was where it hit a limit.
+  /// Counts a request that the server has refused by itself. If the request hit a limit, logs its
+  /// user.
   func refused(_ refusal: EndpointRefusal, of peer: Peer)
   /// Removes a client that has disconnected.
   func left(_ client: Client)
 }
 
-/// What checks the tokens of the endpoint. It is there once the crypto library is loaded and the key
-/// of this boot is read.
+/// Checks the tokens of the endpoint. It exists once the crypto library is loaded and the key of
+/// this boot is read.
 package struct EndpointLock: Sendable {
   /// Where the endpoint is, for clients that look for it.
   package struct Place: Sendable {
@@ -35,7 +38,7 @@ package struct EndpointLock: Sendable {
 
   let key: TokenKey
   let digests: any Digests
-  /// Nil where nothing listens.
+  /// Nil if no server listens.
   let place: Place?
 
   package init(key: TokenKey, digests: any Digests, place: Place?) {
@@ -52,13 +55,13 @@ package struct EndpointLock: Sendable {
   }
 }
 
-/// The endpoint: whether it is open, and what is wrong with it.
+/// The endpoint: whether it is open, and which problem it has.
 final class EndpointDoor {
   /// Nil while the endpoint is not open.
   private(set) var lock: EndpointLock?
-  /// Whether the endpoint's lock is being made: libcrypto is loaded for it.
+  /// Whether the endpoint's lock is being made, for which libcrypto is loaded.
   private(set) var isStarting = false
-  /// What is wrong with the endpoint's port; nil if nothing is.
+  /// The problem of the endpoint's port; nil if there is none.
   var problem: String?
 
   func start() { isStarting = true }
@@ -68,7 +71,7 @@ final class EndpointDoor {
     isStarting = false
   }
 
-  /// What `check` says of it; nil where nothing listens.
+  /// The step of `check` for the endpoint; nil if no server listens.
   var checkStep: CheckStep? {
     guard let place = lock?.place else { return nil }
     return CheckStep(

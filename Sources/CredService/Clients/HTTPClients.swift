@@ -1,23 +1,24 @@
 import CredCore
 
-/// The state of a client of the endpoint. A class, so that clients of the socket need no room for it.
+/// The state of a client of the endpoint. A class, so that clients of the socket do not carry it.
 ///
-/// `hasUnitToken`, `closes`, `request` and `until` are of the request that is being answered.
+/// `hasUnitToken`, `closes`, `request` and `until` belong to the request that is being answered.
 final class HTTPState {
   /// Whether the token of the last request was given to its unit.
   var hasUnitToken = false
   /// Whether the connection is closed after the next answer.
   var closes = false
-  /// The last request that got credentials, with the session and how long access is decided.
+  /// The last request that got credentials, its session, and how long the decision about access is
+  /// valid.
   var answered: (request: EndpointRequest, session: Session, until: Instant)?
   /// The request that is being answered.
   var request: EndpointRequest?
-  /// When it is answered at the latest.
+  /// When the request is answered at the latest.
   var until = Instant.distantFuture
 }
 
-/// Requests at the endpoint, and the operation `endpoint`: where a caller of the socket finds it, and
-/// its token.
+/// Requests at the endpoint, and the operation `endpoint`, which gives a client of the socket the
+/// endpoint's address and a token.
 final class HTTPClients {
   /// A request that waits until its caller is known.
   private struct Wait {
@@ -25,7 +26,7 @@ final class HTTPClients {
     let until: Instant
   }
 
-  /// In the order of their ends.
+  /// Waiting requests in the order of their deadlines.
   private var waits: ArraySlice<Wait> = []
   private var timer: (any Timer)?
   private var host: Host
@@ -54,7 +55,7 @@ final class HTTPClients {
 
   // MARK: Requests
 
-  /// - Parameter route: carries out the request that this one stands for.
+  /// - Parameter route: carries out the `get` for which the HTTP request stands.
   func receive(
     _ request: EndpointRequest, from client: Client, arrived: Instant, now: Instant,
     route: (Turn) -> Void
@@ -80,7 +81,7 @@ final class HTTPClients {
     limitWait(client)
   }
 
-  /// Answers the same request as the last one, while its session and its access stay as they are.
+  /// Answers a request that equals the last one, while session and access are unchanged.
   private func giveAgain(
     _ request: EndpointRequest, _ client: Client, _ state: HTTPState, _ now: Instant
   ) -> Bool {
@@ -99,7 +100,7 @@ final class HTTPClients {
     return true
   }
 
-  /// Whether its token opens the profile; else the request is refused.
+  /// Whether the request's token opens the profile; if not, refuses the request.
   private func checkToken(
     of request: EndpointRequest, for profile: String, _ client: Client, _ state: HTTPState
   ) -> Bool {
@@ -125,11 +126,11 @@ final class HTTPClients {
 
   // MARK: Waits
 
-  /// A session limits the wait for its answer. The user database has a limit of its own, for which no
-  /// SDK waits.
+  /// A session limits the wait for its answer. The user database has a longer limit, and no SDK
+  /// waits that long.
   private func limitWait(_ client: Client) {
     guard client.waiting?.isForCaller ?? false, let until = client.http?.until else { return }
-    // Younger requests come first where this one's unit took long to find.
+    // If the search for this request's unit took long, later requests may end before it.
     let earlier = waits.lastIndex { $0.until <= until }
     waits.insert(
       Wait(client: client.id, until: until),
@@ -150,7 +151,8 @@ final class HTTPClients {
     timer?.arm(at: waits.first?.until)
   }
 
-  /// Counts a request that the server has refused by itself, and says whose it was where it hit a limit.
+  /// Counts a request that the server has refused by itself. If the request hit a limit, logs its
+  /// user.
   func refused(_ refusal: EndpointRefusal, of peer: Peer) {
     figures.answered("none", isHTTP: true, refusal.rawValue)
     guard [.tooManyConnections, .headTooSlow].contains(refusal) else { return }
@@ -172,10 +174,10 @@ final class HTTPClients {
     }
   }
 
-  /// Answers the clients that asked before the endpoint had its lock. Such a request may have started
-  /// the daemon.
+  /// Answers the clients that asked before the endpoint had its lock. Such a request may even have
+  /// started the daemon.
   ///
-  /// - Parameter lock: nil if it cannot be made.
+  /// - Parameter lock: nil if the lock cannot be made.
   func started(_ lock: EndpointLock?) {
     door.started(lock)
     for client in clients.inOrder {
@@ -187,7 +189,7 @@ final class HTTPClients {
     }
   }
 
-  /// Where the endpoint is, if the caller could use it with its own token.
+  /// Where the endpoint is, if the caller could use the endpoint with its own token.
   private func endpointAccess(
     to profile: Profile, _ caller: Caller
   ) -> Result<EndpointLock.Place, ProtocolError> {

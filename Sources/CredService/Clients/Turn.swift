@@ -9,13 +9,13 @@ struct Turn {
   let asked: String
   /// See ``WaitingRequest/nameSince``.
   let nameSince: Instant?
-  /// The line, if the same line may get the same answer again; else empty.
+  /// The request's line, if an equal line may get the same answer; else empty.
   var line: [UInt8] = []
-  /// For a request that starts again: whose account it was about, and the session that its client has
-  /// signed in to.
+  /// For a request that starts again: the owner of the account that it was about, and the session
+  /// to which its client has signed in.
   var account: AccountOwner?
   var signedInTo: Session?
-  /// Where the client waits and is answered.
+  /// The table in which the client waits and through which it is answered.
   private let clients: Clients
 
   /// A request that has just come.
@@ -43,7 +43,7 @@ struct Turn {
 
   var requester: Requester { Requester(client: client, purpose: request.purpose) }
 
-  /// Whether the client is there still: a write that fails ends it.
+  /// Whether the client is still connected: a write that fails removes it.
   var isOpen: Bool { clients[client.id] != nil }
 
   func give(_ reply: RenderedReply) { clients.give(reply, self) }
@@ -52,7 +52,7 @@ struct Turn {
     clients.refuse(error, id: request.id, asked: asked, client)
   }
 
-  /// Gives a session's state, perhaps with a page that the user is to open.
+  /// Gives a session's state, perhaps with a page for the user to open.
   func giveState(of session: Session, logoutURL: String? = nil) {
     give(
       .session(
@@ -61,7 +61,7 @@ struct Turn {
         logoutURL: logoutURL))
   }
 
-  /// Lets the request wait for its caller to be looked up: it then starts again.
+  /// Lets the request wait until its caller is looked up: then the request starts again.
   func waitForCaller() {
     let waiting = waiting(for: .caller)
     waiting.signedInTo = signedInTo
@@ -70,8 +70,8 @@ struct Turn {
   }
 
   /// - Parameters:
-  ///   - account: for a request about the account, whose it is.
-  ///   - isAsking: false where the client only waits for what another one asked.
+  ///   - account: the account's owner, for a request about an account.
+  ///   - isAsking: false if the client only waits for the result of another client's request.
   func wait(
     for session: Session, about account: AccountOwner? = nil, isAsking: Bool = true
   ) {
@@ -91,8 +91,8 @@ struct Turn {
 }
 
 extension Operation {
-  /// Whether it may give an account to its user, or do something with one. The next person of a uid must
-  /// not do this in the former one's session.
+  /// Whether the operation may sign in to an account, or do something with one. The next person of
+  /// a uid must not do this in the former person's session.
   var joinsAccount: Bool {
     switch self {
     case .login, .account: true

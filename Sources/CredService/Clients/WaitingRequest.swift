@@ -1,36 +1,38 @@
 import CredCore
 
 /// A request that waits for its answer. A class, because few clients wait: a struct would take 640
-/// bytes of each.
+/// bytes in each client.
 final class WaitingRequest {
-  /// What it waits for.
+  /// The answer for which it waits.
   enum Subject {
     /// The caller is being looked up: the request then starts again.
     case caller
     /// The session answers.
     case session(Session)
-    /// A call that is no session's: about an account, a global sign-out, the questions of a `check`.
+    /// A call that belongs to no session: an action on an account, a global sign-out, or the
+    /// requests of a `check`.
     case call(CallID)
   }
 
   let request: Request
   let subject: Subject
-  /// The `op` that the client asked for, by which a refusal is counted. Another operation may have taken its
-  /// place, by which an answer is.
+  /// The `op` that the client asked for; a refusal is counted under it. Another operation may have
+  /// taken its place; an answer is counted under that one.
   let asked: String
-  /// Set where a kept name is not enough: the user database must have been asked at this time or later.
+  /// Set if a kept name is not enough: the user database must have been asked at this time or
+  /// later.
   let nameSince: Instant?
   /// See ``Turn/line``.
   var line: [UInt8] = []
-  /// The session of a sign-in that has succeeded, while access is decided before its answer; nil once a
-  /// reload may have withdrawn it.
+  /// The session of a successful sign-in, while access is decided before the answer; nil once a
+  /// reload may have withdrawn that access.
   var signedInTo: Session?
-  /// Whose account it is about.
+  /// The owner of the account that the request is about.
   var account: AccountOwner?
-  /// How long the decision to let it wait is valid.
+  /// How long the decision to let the request wait is valid.
   var allowedUntil = Instant.distantFuture
-  /// Who may use the profile was changed since. The former decision is worth nothing, even where
-  /// another one cannot be made.
+  /// Whether the access rules of the profile have changed since. Then the former decision is void,
+  /// even if no new one can be made.
   var isUndecided = false
 
   init(_ request: Request, for subject: Subject, asked: String, nameSince: Instant?) {
@@ -49,8 +51,8 @@ final class WaitingRequest {
   }
 }
 
-/// The user of a user pool whose sign-in a request about the account relies on. What it asks is not
-/// done with another user's account, nor by another sign-in.
+/// The user of a user pool on whose sign-in a request about an account relies. The request is not
+/// carried out on another user's account, or with another sign-in.
 struct AccountOwner: Equatable {
   private let issuer: ProviderIssuer
   private let username: [UInt8]

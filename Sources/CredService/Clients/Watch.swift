@@ -8,19 +8,20 @@ struct Watch {
   }
 
   let scope: Scope
-  /// The person who watches. It hears nothing of another person who gets the uid later.
+  /// The person who watches. The watch brings no events of another person who gets the uid later.
   let owner: SessionOwner
-  /// The profiles of which it hears, with the scope `all`: those that the caller may use.
+  /// The profiles whose events it brings, with the scope `all`: those that the caller may use.
   var visible: Set<String> = []
-  /// The server repeats it in every line.
+  /// The server repeats this id in every line.
   let id: RequestID?
-  /// How long the decision to let it watch is valid.
+  /// How long the decision to let the client watch is valid.
   var allowedUntil = Instant.distantFuture
-  /// Who may use the profile was changed since, as ``WaitingRequest/isUndecided``.
+  /// Whether the access rules have changed since: see ``WaitingRequest/isUndecided``.
   var isUndecided = false
-  /// Events that came after ``allowedUntil``. The client gets them if it may watch on.
+  /// Events that came after ``allowedUntil``. The client gets them if it may continue to watch.
   private(set) var held: [(profile: String, event: SessionEvent)] = []
-  /// Profiles with more events than are held: their present state takes the place of all of them.
+  /// Profiles with more events than can be held: the present state takes the place of all of their
+  /// events.
   private(set) var missed: Set<String> = []
 
   init(_ scope: Scope, of owner: SessionOwner, id: RequestID?) {
@@ -52,7 +53,7 @@ struct Watch {
     missed = []
   }
 
-  /// Whether the watcher is the session's owner. A uid that lost its name is not.
+  /// Whether the watcher is the session's owner. A uid that has lost its name is not the owner.
   func isOf(_ owner: SessionOwner) -> Bool {
     switch owner.successor(self.owner) {
     case .samePerson, .firstSeen: true

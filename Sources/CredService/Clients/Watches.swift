@@ -2,12 +2,12 @@ import CredCore
 
 /// Clients that watch, and the events that they get.
 final class Watches {
-  /// By user.
+  /// The ids of watching clients, by user.
   private(set) var byUser: [UInt32: Set<UInt64>] = [:]
   private let clock: any Clock
   private let clients: Clients
   private let sessions: SessionTable
-  /// Told when a client's access has to be decided before it gets an event.
+  /// Called when a client's access must be decided before it gets an event.
   var undecided: () -> Void = {}
 
   init(clock: any Clock, clients: Clients, sessions: SessionTable) {
@@ -51,7 +51,8 @@ final class Watches {
     client.sink.send(bytes)
   }
 
-  /// Lets a client watch on, and sends what happened while access was decided again.
+  /// Lets a client continue to watch, and sends the events that came while access was decided
+  /// again.
   func allow(_ client: Client, until time: Instant) {
     client.watch?.allowedUntil = time
     client.watch?.isUndecided = false
@@ -70,7 +71,7 @@ final class Watches {
     }
   }
 
-  /// Sends an event of a session to those who watch its user.
+  /// Sends an event of a session to the clients that watch its user.
   func announce(_ announcement: Announcement, _ session: Session) {
     guard byUser[session.key.uid] != nil, let event = event(announcement, session) else { return }
     send(event, of: session)
@@ -85,7 +86,8 @@ final class Watches {
       if clock.now < watch.allowedUntil {
         send(event, session.key.profile, client)
       } else {
-        // Access is decided first: the decision may have ended while the host slept.
+        // Access is decided first: the validity of the decision may have ended while the host
+        // slept.
         client.watch?.hold(event, session.key.profile)
         undecided()
       }
@@ -101,7 +103,7 @@ final class Watches {
     case .identityChanged(let previous, let current?):
       return .identityChanged(previous: previous, current: current)
     case .identityChanged(_, nil):
-      // The state event that goes with it says so.
+      // The state event that comes with it says this already.
       return nil
     case .refreshed(let expiration):
       guard let identity = machine.identityID else { return nil }
@@ -109,11 +111,11 @@ final class Watches {
       let next = machine.credentials.map { clock.wallTime + ($0.refreshAt - now) }
       return .refreshed(identityID: identity, expiration: expiration, nextRefresh: next)
     case .degraded(let failure), .failed(let failure):
-      // A watcher also hears of a session that never had credentials.
+      // A watcher is also told about a session that never had credentials.
       return .degraded(
         failure.protocolError, expiration: machine.credentials?.credentials.expiration)
     case .signInFailed:
-      // The client that signed in gets the error. The session has changed in nothing.
+      // The client that signed in gets the error. The session has not changed.
       return nil
     case .expiring(let error):
       return .degraded(error, expiration: machine.credentials?.credentials.expiration)

@@ -1,8 +1,8 @@
 package import CredCore
 package import Logging
 
-/// All that the session service needs from outside: clock, threads, user database, upstreams,
-/// files. Tests and simulations have their own.
+/// Everything that the session service needs from outside: clock, threads, user database,
+/// upstreams, files. Tests and simulations provide their own.
 package struct Host {
   /// The time, and timers.
   package let clock: any Clock
@@ -16,7 +16,7 @@ package struct Host {
   package let store: (any SessionStoring)?
   /// For handles, jitter and the private values of proofs.
   package var random: any RandomNumberGenerator
-  /// Which process this is.
+  /// Facts about this process.
   package let process: ProcessFacts
   /// The journal, or stderr.
   package let log: Logger
@@ -37,7 +37,7 @@ package struct Host {
   }
 }
 
-/// What stays the same while the process lives.
+/// Facts that stay the same while the process lives.
 package struct ProcessFacts: Sendable {
   /// For `ping` and `status`.
   package let pid: Int32
@@ -55,18 +55,18 @@ package struct ProcessFacts: Sendable {
 
 // MARK: Time
 
-/// Both clocks, and timers on the first.
+/// Both clocks, and timers on CLOCK_BOOTTIME.
 package protocol Clock: AnyObject {
-  /// On CLOCK_BOOTTIME: all deadlines.
+  /// The time of CLOCK_BOOTTIME, for all deadlines.
   var now: Instant { get }
-  /// On CLOCK_REALTIME: for people and AWS.
+  /// The time of CLOCK_REALTIME, for people and AWS.
   var wallTime: WallTime { get }
-  /// How far the wall clock is behind AWS's; nil if small.
+  /// How far the wall clock is behind AWS's clock; nil if the difference is small.
   var skew: Duration? { get }
 
   /// A timer, not armed yet. Dropping it disarms it.
   func makeTimer(_ fire: @escaping () -> Void) -> any Timer
-  /// Takes the time that a server of AWS reported.
+  /// Records the time that a server of AWS reported.
   func recordServerTime(_ time: WallTime)
 }
 
@@ -94,12 +94,12 @@ package enum BackgroundLane: Int, CaseIterable, Sendable {
   case libraries
   /// The configuration, at a reload.
   case configuration
-  /// Proofs of passwords: some milliseconds of arithmetic, for which no client may wait.
+  /// Proofs of passwords: some milliseconds of arithmetic, which must not delay other clients.
   case proofs
   /// The control groups, to find callers' units.
   case units
 
-  /// What its work does, for people.
+  /// A description of the lane's work, for people.
   package var purpose: String {
     switch self {
     case .users: "looking up users"
@@ -127,7 +127,7 @@ package enum BackgroundLane: Int, CaseIterable, Sendable {
 
 /// How work on a thread ended.
 package enum BackgroundOutcome<Value> {
-  /// In time, or after ``overdue(isRunning:)`` all the same.
+  /// The work finished, in time or after ``overdue(isRunning:)``.
   case finished(Value)
   /// The work missed its deadline, or could not begin because every thread of the lane hangs. If
   /// running work finishes later, `finished` follows.
@@ -136,7 +136,7 @@ package enum BackgroundOutcome<Value> {
 
 /// Runs blocking work on threads. Completions run on the loop's thread, never within `run`.
 package protocol Background: AnyObject {
-  /// Runs `work` on a thread of its lane, behind what waits there.
+  /// Runs `work` on a thread of its lane, after the work that waits there.
   func run<Value: Sendable>(
     _ lane: BackgroundLane, deadline: Instant, _ work: @escaping @Sendable () -> Value,
     completion: @escaping (BackgroundOutcome<Value>) -> Void)
@@ -149,7 +149,8 @@ extension Background {
     _ lane: BackgroundLane, deadline: Instant, _ work: @escaping @Sendable () -> Value,
     completion: @escaping (Value?) -> Void
   ) {
-    // Dropped once it was called: a thread that hangs keeps nothing of the call.
+    // The completion is dropped once it was called, so that a thread that hangs keeps nothing of
+    // the call.
     var waiting: ((Value?) -> Void)? = completion
     run(lane, deadline: deadline, work) { outcome in
       let completion = waiting.take()
@@ -162,7 +163,7 @@ extension Background {
 
 /// The other end of a connection, as the kernel recorded it at `connect`.
 package struct Peer: Sendable {
-  /// Whose session it uses.
+  /// The user whose session the peer uses.
   package let uid: UInt32
   /// The primary group.
   package let gid: UInt32
@@ -182,7 +183,7 @@ package protocol PeerFacts: AnyObject {
   var peer: Peer { get }
   /// Primary and supplementary groups at `connect`.
   func groups() -> [UInt32]
-  /// The peer's present systemd unit; nil if there is none or it is uncertain.
+  /// The peer's present systemd unit; nil if the peer has none, or if the unit is uncertain.
   func unit() -> String?
   /// Whether the kernel lets credd see no unit of the peer, which may have one.
   var isUnitHidden: Bool { get }
@@ -200,20 +201,20 @@ extension PeerFacts {
 package protocol ReplySink: AnyObject {
   /// Takes a whole reply, with its newline.
   func send(_ reply: [UInt8])
-  /// Takes no further line of the client, and disconnects it when it has its replies.
+  /// Takes no further line of the client, and disconnects the client when it has its replies.
   func finish()
 }
 
 /// The service, as the socket's server sees it.
 package protocol LineReceiving: AnyObject {
-  /// In whose share a user's connections count; nil while the user is looked up. Then the server's
-  /// `accountKnown` follows.
+  /// The account for which a user's connections count. Nil while the user is looked up; then a call
+  /// of the server's `accountKnown` follows.
   func account(of uid: UInt32) -> Account?
   /// Makes a client for a new connection.
   func connected(_ facts: any PeerFacts, _ sink: any ReplySink) -> Client
   /// Answers a line through the client's sink, at once or later.
   ///
-  /// - Returns: the time that it took beyond that of a cached answer.
+  /// - Returns: how much longer the answer took than a cached one.
   func receive(_ line: borrowing Span<UInt8>, from client: Client, now: Instant) -> Duration
   /// Removes a client that has disconnected.
   func left(_ client: Client)
@@ -223,7 +224,7 @@ package protocol LineReceiving: AnyObject {
 
 /// The user and the profile of a session.
 package struct SessionKey: Hashable, Comparable, Sendable {
-  /// Whose session it is.
+  /// The session's user.
   package let uid: UInt32
   /// The profile's name.
   package let profile: String
@@ -259,7 +260,7 @@ package protocol SessionStoring: AnyObject {
   var problem: String? { get }
 }
 
-/// One generator for all owners.
+/// One generator that all parts of the service share.
 final class SharedRandom: RandomNumberGenerator {
   private var generator: any RandomNumberGenerator
 

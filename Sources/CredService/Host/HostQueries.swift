@@ -20,7 +20,7 @@ package protocol HostQueries: Sendable {
 
 /// A user to look up.
 package struct UserQuery: Hashable, Sendable {
-  /// By what the user is looked up.
+  /// The key by which the user is looked up.
   package enum Key: Hashable, Sendable {
     case uid(UInt32)
     case name(String)
@@ -37,7 +37,7 @@ package struct UserQuery: Hashable, Sendable {
   }
 
   package var key: Key
-  /// Also looks up groups. This costs more: directories search all groups.
+  /// Also looks up the user's groups. This costs more, because directories search all groups.
   package var withGroups = false
 
   package init(_ key: Key, withGroups: Bool = false) {
@@ -63,12 +63,13 @@ package struct UserEntry: Equatable, Sendable {
   }
 }
 
-/// What the user database says of a user.
+/// The user database's answer about a user.
 package enum UserAnswer: Equatable, Sendable {
   case user(UserEntry)
   /// The host knows no such user.
   case nobody
-  /// Its name is not UTF-8. Names that differ must never read the same, so this one is not read.
+  /// The user's name is not UTF-8. Two different names must never be read as the same one, so credd
+  /// does not read this name.
   case unreadableName
   /// The database did not answer, and has never answered this query.
   case unavailable
@@ -77,7 +78,7 @@ package enum UserAnswer: Equatable, Sendable {
   var name: String? { if case .user(let user) = self { user.name } else { nil } }
 }
 
-/// What the user database says of a group.
+/// The user database's answer about a group.
 package enum GroupAnswer: Equatable, Sendable {
   case group(UInt32)
   /// The host knows no such group.
@@ -86,8 +87,8 @@ package enum GroupAnswer: Equatable, Sendable {
   case unavailable
 }
 
-/// A file and its content, as far as the kernel distinguishes them. No process can set the time of
-/// the last status change.
+/// A file and its content, as far as the kernel distinguishes them. A process can set `st_mtim`,
+/// but not `st_ctim`.
 package struct ProgramFile: Hashable, Sendable {
   /// `st_dev`.
   package let device: UInt64
@@ -125,18 +126,18 @@ package enum DigestAnswer: Equatable, Sendable {
   case unknown(String)
 }
 
-/// What /etc/subuid says.
+/// The content of /etc/subuid.
 package enum SubordinateAnswer: Equatable, Sendable {
   case ranges(SubordinateRanges, ProgramFile)
-  /// It is the same file as before.
+  /// The file is the same as before.
   case unchanged
-  /// There is no such file: nobody has a range.
+  /// There is no such file: no user has a range.
   case missing
   /// With the reason, for the operator.
   case unreadable(String)
 }
 
-/// What is known of a client's program.
+/// The answer about a client's program.
 enum ExecutableAnswer: Equatable {
   case executable(Caller.Executable)
   /// With the reason, for the operator.
@@ -146,7 +147,7 @@ enum ExecutableAnswer: Equatable {
   /// The user asks about too many processes at once.
   case crowded
 
-  /// The refusal of a request, if its program could not be looked at now but perhaps later.
+  /// The refusal of a request whose program cannot be checked now, but perhaps later.
   var error: ProtocolError? {
     switch self {
     case .executable, .unknown: nil
@@ -157,7 +158,8 @@ enum ExecutableAnswer: Equatable {
     case .crowded:
       ProtocolError(
         .tooManyRequests,
-        "more than \(Limits.Client.queuedPrograms) programs of this user wait to be looked at",
+        "more than \(Limits.Client.queuedPrograms) programs of this user already wait to be "
+          + "checked",
         retryAfter: .seconds(1))
     }
   }

@@ -2,21 +2,21 @@ package import CredCore
 
 /// A session's call with everything needed to make it.
 package struct CallRequest: Sendable {
-  /// By which it is prioritised, cancelled and withdrawn.
+  /// The id by which the call is prioritised, cancelled and withdrawn.
   package let id: CallID
-  /// What is asked.
+  /// The call to make.
   package let call: UpstreamCall
   /// The profile when the call began; a reload does not change it.
   package let profile: Profile
-  /// For whom it is made.
+  /// The user for whom the call is made.
   package let user: UnixUser
-  /// In whose share its user counts.
+  /// The account for which the call counts.
   package let account: Account
-  /// A caller waits for it.
+  /// Whether a caller waits for the call.
   package let isInPerson: Bool
   /// Whether the former call failed.
   package let isRetry: Bool
-  /// Who asks; nil where the backend is not told.
+  /// The caller; nil if the backend is not told.
   package let caller: CallerNote?
 
   package init(
@@ -36,95 +36,95 @@ package struct CallRequest: Sendable {
 
 /// An action of `account` with everything needed to make it.
 package struct AccountCall: Sendable {
-  /// By which its outcome finds the client that waits.
+  /// The id by which the outcome finds the waiting client.
   package let id: CallID
   /// The profile when the call began.
   package let profile: Profile
-  /// Who asks.
+  /// The user who asks.
   package let user: UnixUser
-  /// What is to be done.
+  /// The action.
   package let input: AccountInput
   /// Nil for an action before a sign-in.
   package let signedIn: SignedIn?
 
-  /// Whose account it is.
+  /// The user of the account.
   package struct SignedIn: Sendable {
     let session: ProviderSession
     let accessToken: Secret
-    /// Whether the session had the token before: it may have been revoked.
+    /// Whether the session held the token before. A held token may have been revoked.
     let isHeld: Bool
   }
 }
 
-/// What `check` asks of servers.
+/// The servers that `check` asks.
 package struct ProbeRequest: Sendable {
-  /// By which it is cancelled.
+  /// The id by which the requests are cancelled.
   package let id: CallID
-  /// Whose servers are asked.
+  /// The profiles whose servers are asked.
   package let profiles: [Profile]
-  /// No server is asked later.
+  /// After this time, no further server is asked.
   package let until: Instant
 }
 
 /// A step of a sign-in at a user pool, with everything needed to make it.
 package struct ConversationCall: Sendable {
-  /// By which it is cancelled and withdrawn.
+  /// The id by which the step is cancelled and withdrawn.
   package let id: CallID
   /// The profile when the sign-in began.
   package let profile: Profile
-  /// Who signs in.
+  /// The user who signs in.
   package let user: UnixUser
-  /// What is to be done.
+  /// The step to make.
   package let step: ConversationStep
 }
 
-/// What a step of a sign-in at a user pool does.
+/// A step of a sign-in at a user pool.
 package enum ConversationStep: Sendable {
   /// Asks the pool.
   case send(PoolRequest)
-  /// On a thread.
+  /// Computes a proof on a thread.
   case compute(PoolProof)
 }
 
 /// A step of a sign-in by browser or device code, with everything needed to make it.
 package struct ProviderCall: Sendable {
-  /// By which it is cancelled and withdrawn.
+  /// The id by which the step is cancelled and withdrawn.
   package let id: CallID
   /// The profile when the sign-in began.
   package let profile: Profile
-  /// Who signs in.
+  /// The user who signs in.
   package let user: UnixUser
-  /// What is asked.
+  /// The request to the provider.
   package let request: ProviderConversation.Request
 }
 
-/// What a step of a sign-in by browser or device code brings. Whose session it is when it comes, the
-/// service knows.
+/// The result of a step of a sign-in by browser or device code. The service knows which user has
+/// the session when it comes.
 package enum ProviderReply: Sendable {
   /// The provider is known, and the challenge of PKCE is computed.
   case prepared(ProviderMetadata, challenge: String)
-  /// The code that the user types elsewhere.
+  /// The code that the user types on another device.
   case deviceGranted(DeviceGrant, at: ProviderMetadata)
   /// The tokens for a browser's code.
   case exchanged(OIDCTokenReply, serverTime: WallTime?)
-  /// What became of a device code.
+  /// The provider's answer about a device code.
   case deviceAnswered(DeviceAnswer, serverTime: WallTime?)
 }
 
 /// A request that has ended, for metrics. The service counts the calls of sessions itself.
 package struct EndedRequest: Sendable {
   let upstream: Upstream
-  /// What was asked for: a name of a closed list.
+  /// The operation: a name from a closed list.
   let operation: String
-  /// Nil where it was answered as it should be.
+  /// The failure; nil for a success.
   let code: ProtocolErrorCode?
-  /// Whether it failed by the upstream's own fault.
+  /// Whether the upstream's own fault made the request fail.
   let isUpstreamsFault: Bool
   let duration: Duration
 }
 
-/// Makes the calls of sessions. One completion for each: later, never within `start`, and never
-/// after `cancel`.
+/// Makes the calls of sessions. Each call has one completion: it comes later, never within `start`,
+/// and never after `cancel`.
 package protocol UpstreamPerforming: AnyObject {
   /// Makes a session's call in its turn. The completion gets its outcome.
   func start(_ request: CallRequest, completion: @escaping (UpstreamOutcome) -> Void)
@@ -132,8 +132,7 @@ package protocol UpstreamPerforming: AnyObject {
   func prioritise(_ id: CallID)
   /// Drops the outcome. A call that is under way continues.
   func cancel(_ id: CallID)
-  /// Cancels a call that was not sent. Returns false for any other call, and leaves it
-  /// alone.
+  /// Cancels a call that was not sent. Returns false for any other call, which goes on.
   func withdraw(_ id: CallID) -> Bool
   /// Ends a session at its backend. The completion gets the failure, if any.
   func signOut(_ request: BackendSignOut, completion: @escaping (UpstreamFailure?) -> Void)
@@ -141,42 +140,43 @@ package protocol UpstreamPerforming: AnyObject {
   func account(
     _ call: AccountCall,
     completion: @escaping (Result<AccountResult, UpstreamFailure>) -> Void)
-  /// Makes a step of a sign-in at a user pool. The completion gets its outcome: what was computed, a
+  /// Makes a step of a sign-in at a user pool. The completion gets its outcome: a computed proof, a
   /// reply, or a failure.
   func converse(
     _ call: ConversationCall, completion: @escaping (PoolConversation.Event) -> Void)
-  /// The same of a sign-in by browser or device code.
+  /// Makes a step of a sign-in by browser or device code. The completion gets its reply.
   func converse(
     _ call: ProviderCall,
     completion: @escaping (Result<ProviderReply, UpstreamFailure>) -> Void)
-  /// The page that ends a browser's own session at the profile's provider, as far as it is known; nil
-  /// where there is none.
+  /// The page that ends a browser's own session at the profile's provider; nil if there is none, or
+  /// if none is known yet.
   func logoutURL(of profile: Profile) -> String?
-  /// Asks the servers that profiles need for a sign of life, one after another, each in its turn.
+  /// Asks whether the servers that profiles need answer: one after another, each in its turn.
   func probe(_ request: ProbeRequest, completion: @escaping ([ProbeOutcome]) -> Void)
-  /// Gets each request that has ended and was not made for a session's call.
+  /// Called with each request that has ended, unless it was made for a session's call.
   var requestEnded: ((EndedRequest) -> Void)? { get set }
   /// The number of calls that have begun or wait for their turn.
   var callCount: Int { get }
 }
 
-/// Sends one request, bounded by its settings. The completion comes later, never within `send`.
+/// Sends one request, within the limits of its settings. The completion comes later, never within
+/// `send`.
 package protocol HTTPSending: AnyObject {
-  /// Makes the exchange. Any reply is a success, whatever its status.
+  /// Sends the request and gets the reply. Any reply is a success, whatever its status.
   func send(
     _ request: HTTPRequest, _ settings: HTTPSettings,
     completion: @escaping (Result<HTTPReply, TransportFailure>) -> Void)
 }
 
-/// A command to run: no shell, and no environment but this.
+/// A command to run: without a shell, and with only this environment.
 package struct Command: Sendable {
   /// The first argument is the absolute path.
   package let arguments: [String]
   /// All of its variables.
   package let environment: [(name: String, value: Secret)]
-  /// What it reads on stdin.
+  /// The input on the command's stdin.
   package let input: Secret
-  /// After this time it is killed.
+  /// After this time the command is killed.
   package let timeout: Duration
 
   package init(
@@ -199,15 +199,15 @@ extension Command {
 
 /// Runs commands. The completion comes later, never within `run`.
 package protocol CommandRunning: AnyObject {
-  /// Starts the command, and ends it at its deadline.
+  /// Starts the command, and kills it at its deadline.
   func run(_ command: Command, completion: @escaping (ExecOutcome) -> Void)
 }
 
 /// Hashes, a cipher and the arithmetic of SRP. The last goes on ``BackgroundLane/proofs``.
 package typealias Crypto = AssertionSigning & BlockCipher & Digests & SRPArithmetic
 
-/// Loads a crypto library when it is first needed. The completion gets nil if there is none; it may
-/// run at once.
+/// Loads a crypto library when it is first needed. The completion gets nil if there is no library;
+/// it may run at once.
 package protocol CryptoLoading: AnyObject {
   /// Gives the library, loaded once.
   func load(completion: @escaping ((any Crypto)?) -> Void)

@@ -1,7 +1,8 @@
 import CredCore
 
-/// What the service counts for its metrics. Labels are names of the configuration and of closed lists,
-/// so their number is bounded. A cached answer is not counted by itself: see ``cachedAnswers``.
+/// The numbers that the service counts for its metrics. Labels are names from the configuration and
+/// from closed lists, so their number is bounded. Cached answers have no counter of their own: see
+/// ``cachedAnswers``.
 final class Figures {
   struct Answer: Hashable {
     let operation: String
@@ -39,7 +40,7 @@ final class Figures {
   private(set) var signIns: [SignIn: Int] = [:]
   private(set) var calls: [Call: Int] = [:]
   private(set) var durations: [CallName: DurationHistogram] = [:]
-  /// Whether the last call of each upstream did not fail by the upstream's own fault.
+  /// Whether each upstream works: false if its last call failed by the upstream's own fault.
   private(set) var works: [String: Bool] = [:]
   /// All requests, of lines and HTTP.
   private(set) var requests = 0
@@ -47,7 +48,7 @@ final class Figures {
   private(set) var parsedLines = 0
   /// HTTP requests that got a cached answer.
   private(set) var cachedHTTP = 0
-  /// HTTP requests that were decided.
+  /// HTTP requests that were decided anew.
   private(set) var decidedHTTP = 0
   /// Calls of sessions: to backends, and for credentials.
   private(set) var backendCalls = 0
@@ -110,7 +111,7 @@ final class Figures {
       isUpstreamsFault: failure?.failureClass.isTransient ?? false, in: time)
   }
 
-  /// Counts a request that is no part of a session's call.
+  /// Counts a request that does not belong to a session's call.
   func ended(_ request: EndedRequest) {
     called(
       request.upstream.label, request.operation, request.code,
@@ -134,7 +135,7 @@ final class Figures {
 }
 
 extension Upstream {
-  /// Its name in metrics.
+  /// The name in metrics.
   var label: String {
     switch self {
     case .cognitoIdentity: "cognito"
@@ -145,7 +146,7 @@ extension Upstream {
 }
 
 extension PoolRequest {
-  /// Its name in metrics.
+  /// The name in metrics.
   var label: String {
     switch self {
     case .initiate: "login"
@@ -157,7 +158,7 @@ extension PoolRequest {
 }
 
 extension UpstreamCall {
-  /// Whom it is made to, and its name, for metrics; nil for a file.
+  /// The upstream of the call and the call's name, for metrics; nil for a file.
   func labels(in profile: Profile) -> (upstream: String, operation: String)? {
     let backend = profile.backend?.name ?? "backend"
     return switch self {

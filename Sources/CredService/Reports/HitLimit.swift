@@ -5,7 +5,7 @@ package enum HitLimit: String, CaseIterable, Sendable {
   case unfinishedLines = "unfinished_lines"
   case unreadReplies = "unread_replies"
   case endpointConnections = "endpoint_connections"
-  /// Heads that did not arrive in time.
+  /// Heads of HTTP requests that did not arrive in time.
   case endpointTime = "endpoint_time"
   case upstreamCalls = "upstream_calls"
   case sessions

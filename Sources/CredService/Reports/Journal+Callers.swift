@@ -3,7 +3,7 @@ import Logging
 
 /// The audit: which callers got credentials, and which were refused.
 extension Journal {
-  /// Once for each process and each refresh.
+  /// Records credentials that were given, once for each process and each refresh.
   func credentialsGiven(_ session: Session, to requester: Requester, _ now: Instant) {
     let client = requester.client
     client.auditedCredentials = session.credentialsNumber
@@ -18,7 +18,7 @@ extension Journal {
     }
   }
 
-  /// The same for a token, which gives the same access.
+  /// Records a token that was given: it gives the same access as credentials.
   func tokenGiven(
     _ kind: String, _ expiration: WallTime?, _ session: Session, to requester: Requester
   ) {
@@ -54,7 +54,7 @@ extension Journal {
       metadata)
   }
 
-  /// - Parameter other: the user for whom the caller asked, as it named that user.
+  /// - Parameter other: the user for whom the caller asked, in the caller's words.
   func accessRefused(
     _ caller: Caller, to profile: String, inNameOf other: String? = nil, _ requester: Requester
   ) {
@@ -80,8 +80,8 @@ extension Journal {
   /// A token that was given to another user or unit may have been stolen.
   ///
   /// - Parameters:
-  ///   - verdict: nil if there was no token of credd's.
-  ///   - profile: that the request names.
+  ///   - verdict: nil if the request had no token of credd.
+  ///   - profile: the profile in the request.
   func tokenRefused(_ verdict: TokenKey.Verdict?, for profile: String, _ client: Client) {
     let reason =
       switch verdict {
@@ -105,7 +105,7 @@ extension Journal {
       "refused a request at the endpoint: \(reason)", metadata)
   }
 
-  /// Says whose requests or connections a limit refuses, once a minute for each account and unit.
+  /// Logs whose requests or connections a limit refuses, once a minute for each account and unit.
   func limitHit(_ error: ProtocolError, of peer: Peer, unit: String? = nil) {
     guard
       let repeats = admit(
@@ -121,8 +121,8 @@ extension Journal {
     log.log(.limitHit, .notice, "a limit was hit: \(error.message)", metadata)
   }
 
-  /// Without the units of a user's own manager, whose names the user chooses: each would have entries of
-  /// its own.
+  /// The system's unit, without the unit of a user's own manager. The user chooses the names of
+  /// such units, and each name would get entries of its own.
   private static func systemUnit(_ unit: String?) -> String {
     unit.map { String($0.prefix { $0 != "/" }) } ?? ""
   }

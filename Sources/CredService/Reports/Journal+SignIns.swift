@@ -1,11 +1,12 @@
 import CredCore
 import Logging
 
-/// The audit of sign-ins, sign-outs and accounts: who asked, by which means, as whom.
+/// The audit of sign-ins, sign-outs and accounts: the client, the means and the user name.
 extension Journal {
   // MARK: Who asks
 
-  /// Known when a client asks: it may have ended before the sign-in does.
+  /// The asker of a sign-in, taken when the client asks: the process may end before the sign-in
+  /// does.
   func asker(
     _ requester: Requester, _ session: Session, by means: String, as username: String = ""
   ) -> SignInAsker {
@@ -13,7 +14,7 @@ extension Journal {
     return SignInAsker(means: means, metadata: metadata).named(username)
   }
 
-  /// The same for a `login` without questions, or one that does not begin.
+  /// The asker of a `login` without questions, or of one that does not begin.
   func asker(
     _ requester: Requester, _ session: Session, of login: LoginRequest
   ) -> SignInAsker {
@@ -38,7 +39,7 @@ extension Journal {
     metadata["means"] = "\(asker.means)"
     if let error {
       metadata["code"] = "\(error.code.rawValue)"
-      // What an operator must mend has an entry of its own.
+      // A problem that an operator must mend has its own entry.
       if error.kind != .permanent { metadata["reason"] = "\(error.message)" }
       log.log(event, .notice, "sign-in refused", metadata)
     } else {
@@ -46,7 +47,7 @@ extension Journal {
     }
   }
 
-  /// Call before the session drops what it holds.
+  /// Call it before the session drops its state.
   func signedOut(_ session: Session, _ requester: Requester, global: Bool) {
     guard
       let repeats = admit(
@@ -58,7 +59,7 @@ extension Journal {
     log.log(.signedOut, .info, "signed out", metadata)
   }
 
-  /// Who asks for which account.
+  /// The asker and the account.
   func accountMetadata(
     _ action: AccountAction, _ username: String, _ session: Session, _ requester: Requester
   ) -> Logger.Metadata {
@@ -71,7 +72,7 @@ extension Journal {
 
   /// Records how an action of `account` ended at the backend.
   ///
-  /// - Parameter asker: who asked; the client may have left meanwhile.
+  /// - Parameter asker: the asker, taken before; the client may have left meanwhile.
   func accountActionEnded(
     _ call: AccountCall, _ asker: Logger.Metadata,
     _ result: Result<AccountResult, UpstreamFailure>
@@ -136,16 +137,16 @@ extension Journal {
 }
 
 extension AccountCall {
-  /// The session from whose profile and user it was made.
+  /// The session of the call's user and profile.
   var sessionKey: SessionKey { SessionKey(uid: user.uid, profile: profile.settings.name) }
 }
 
-/// Who asks for a sign-in, by which means, and as whom.
+/// The client that asks for a sign-in, the means and the user name.
 struct SignInAsker {
   var means = ""
   var metadata: Logger.Metadata = [:]
 
-  /// - Parameter username: at the backend or the provider; empty where it is not known yet.
+  /// - Parameter username: the name at the backend or the provider; empty if it is not known yet.
   func named(_ username: String) -> Self {
     guard !username.isEmpty else { return self }
     var named = self
@@ -155,7 +156,8 @@ struct SignInAsker {
 }
 
 extension LoginRequest {
-  /// By which means. A name, with or without a password, is a user pool's where the profile has one.
+  /// The means of signing in. A user name, with or without a password, belongs to the user pool if
+  /// the profile has one.
   fileprivate func means(in profile: Profile) -> String {
     switch signIn {
     case .host: "host"
@@ -168,7 +170,7 @@ extension LoginRequest {
     }
   }
 
-  /// As whom.
+  /// The user name at the backend or the provider.
   fileprivate var metadata: Logger.Metadata {
     switch signIn {
     case .host, .browser, .device: [:]
@@ -182,7 +184,8 @@ extension LoginRequest {
 }
 
 extension ProtocolErrorCode {
-  /// Whether a sign-in that ends so was judged and refused. Others were not judged.
+  /// Whether a sign-in that ends with this error was judged and refused. With other errors it was
+  /// not judged.
   fileprivate var refusesSignIn: Bool {
     switch self {
     case .signInFailed, .signInRequired, .backendRejected, .tokenRejected, .identityConflict,

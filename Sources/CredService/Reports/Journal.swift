@@ -1,7 +1,7 @@
 import CredCore
 import Logging
 
-/// What happens, told to the journal. Each kind of entry has its limit: users cause most of them.
+/// Writes entries to the journal. Each kind of entry has a limit, because users cause most entries.
 final class Journal {
   let log: Logger
   let clock: any Clock
@@ -10,9 +10,9 @@ final class Journal {
   private var auditLimiter = NoticeLimiter(burst: 20)
   private var refusalLimiter = NoticeLimiter(burst: 1)
   private var failureLimiter = NoticeLimiter(burst: 1)
-  /// Of what happens to sessions: a refresh a second is the most that one user can demand.
+  /// For events of sessions: one user can force at most one refresh a second.
   private var eventLimiter = NoticeLimiter(burst: 60)
-  /// Backends that refuse this host: that is logged once for all users.
+  /// Backends that refuse this host: credd logs such a refusal once for all users.
   private var hostRefusals: Set<String> = []
   private var saidThatUnitsAreHidden = false
 
@@ -32,8 +32,8 @@ final class Journal {
     case event
   }
 
-  /// How many equal entries of an account were left out since the last one; nil if this one is left
-  /// out: the journal has no limit of its own for credd.
+  /// How many equal entries of an account were left out since the last one; nil if this entry is
+  /// left out too. The journal itself has no limit for credd.
   func admit(
     _ kind: Kind, _ event: String, _ profile: String, uid: UInt32, detail: String = ""
   ) -> Int? {
@@ -48,7 +48,7 @@ final class Journal {
     }
   }
 
-  /// In whose share a uid counts, as a detail of a subject.
+  /// The number of the account for which a uid counts.
   func accountNumber(of uid: UInt32) -> UInt32 { accounts.number(of: uid) }
 
   /// The name of a uid, as far as it is known; an entry waits for no look-up.
@@ -101,7 +101,7 @@ final class Journal {
     log.log(.credentialsRefreshed, .info, "credentials refreshed", metadata)
   }
 
-  /// What a client asks for has an entry of its own, by its request.
+  /// A sign-in or a sign-out that a client asked for has its own entry: this one is not made then.
   private func logState(
     _ state: SignInState, _ session: Session, _ cause: Cause, _ log: Logger,
     by requester: () -> Client?
@@ -136,8 +136,8 @@ final class Journal {
     logFailure(.refreshFailed, what, failure, session, log, ["next": "\(time ?? why)"])
   }
 
-  /// A sign-in that was judged and refused has its entry in the audit. One that was not judged, or that
-  /// only an operator can help, has this one.
+  /// A sign-in that was judged and refused has its entry in the audit. A sign-in that was not
+  /// judged, or that only an operator can help, has this entry.
   private func logSignInFailure(_ failure: UpstreamFailure, _ session: Session, _ log: Logger) {
     guard failure.severity == .operatorMustAct || failure.failureClass.isTransient else { return }
     logFailure(
@@ -151,8 +151,8 @@ final class Journal {
     if failure.refusesHost, case .backend(let name) = failure.upstream {
       guard hostRefusals.insert(name).inserted else { return }
     }
-    // A call that was withheld says when the next one is made: another time in each message. So may an
-    // upstream's own words.
+    // The message of a withheld call has the time of the next one, which differs each time. The
+    // text of an upstream may differ too.
     let detail = failure.isWithheld ? "withheld" : failure.summary
     guard
       let repeats = admit(
@@ -196,7 +196,7 @@ final class Journal {
   /// A backend that answers accepts this host again.
   func hostAccepted(by backend: String) { hostRefusals.remove(backend) }
 
-  /// Whoever renewed a host's token wrongly is told again.
+  /// After a reload, a host token that is still wrong is logged again.
   func forgetHostRefusals() { hostRefusals = [] }
 
   var isAnyHostRefused: Bool { !hostRefusals.isEmpty }
@@ -211,7 +211,7 @@ extension SignInState {
     }
   }
 
-  /// What vouches for the user.
+  /// The means by which the user is signed in.
   var means: String? {
     switch self {
     case .signedOut: nil

@@ -1,7 +1,7 @@
 package import CredCore
 package import Logging
 
-/// The events that a person searches the journal for, by their message ids (systemd.journal-fields
+/// The events for which a person searches the journal, by their message ids (systemd.journal-fields
 /// (7)): `journalctl MESSAGE_ID=…`. An id never changes its meaning; `systemd/credd.catalog`
 /// explains each.
 package enum JournalEvent: String, CaseIterable, Sendable {
@@ -25,7 +25,7 @@ package enum JournalEvent: String, CaseIterable, Sendable {
   case identityChanged = "94e1741254274b42be1c6d57a7867104"
   /// A uid has another name: everything of its former owner was dropped.
   case uidPassedOn = "4934e3b922674db4b7b402faaaee2c07"
-  /// Credentials could not be fetched or renewed; those that are held go on serving.
+  /// Credentials could not be fetched or renewed; credd still hands out those that it holds.
   case refreshFailed = "38ea56f3a2084aac945afc1520d47a1d"
   /// A user asked for something about an account at a backend, such as a new one.
   case accountAction = "7d1a3d6f0c4b4b0ea0b7c7d1c6f1c52e"
@@ -33,7 +33,7 @@ package enum JournalEvent: String, CaseIterable, Sendable {
   case tokensNotRevoked = "2f0a7c5be2a94e6d8f6d1d1f4f8a0b37"
   /// A backend, Cognito or STS does not work.
   case upstreamUnavailable = "a3c1f0f65c0b4d0c9a5e1a9c1f6f7d22"
-  /// It works again.
+  /// A backend, Cognito or STS works again.
   case upstreamAvailable = "5b9d5f5e0c7a4f0d8f2f0f6a3b7e4c91"
   /// A limit refused a user's request or connection.
   case limitHit = "f24c939caf3840989edd522d89a4b8e3"

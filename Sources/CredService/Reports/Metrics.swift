@@ -14,8 +14,8 @@ extension Reports {
     }
   }
 
-  /// Nil while the caller is being looked up. Root counts at the endpoint only where it is named:
-  /// forwarders run as root.
+  /// Nil while the caller is being looked up. At the endpoint, root may read metrics only if
+  /// `metrics_users` names it: forwarders run as root.
   private func readsMetrics(_ client: Client, _ now: Instant) -> Bool? {
     if client.peer.uid == 0, client.http == nil { return true }
     var needs = CallerNeeds()
@@ -84,7 +84,8 @@ extension Reports {
   }
 
   private func appendCounters(to text: inout MetricsText) {
-    // Cached answers are what is left of all requests: their path counts nothing more.
+    // The number of cached answers is the rest of all requests, because the hot path has no further
+    // counter.
     var answers = figures.answers
     let get = {
       Figures.Answer(operation: "get", isHTTP: $0, code: Figures.success)

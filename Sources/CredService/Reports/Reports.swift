@@ -1,10 +1,10 @@
 import CredCore
 
-/// `status` and `metrics`: what the service says of itself.
+/// `status` and `metrics`: the service's reports about itself.
 final class Reports {
   /// Where clients connect.
   var listeners: [ListenerReport] = []
-  /// How often the kernel's word about an HTTP client was missing.
+  /// How often the kernel did not say who an HTTP client is.
   var attestationFailures: () -> [AttestationFailure: Int] = { [:] }
   /// How often the limits of connections were hit.
   var connectionLimitHits: () -> [HitLimit: Int] = { [:] }
@@ -57,9 +57,9 @@ final class Reports {
         next: page.next))
   }
 
-  /// A part of the sessions; the place of its last one if there are more.
+  /// A part of the sessions, and the place of its last session if more follow.
   ///
-  /// - Parameter own: a user's sessions in order; nil for those of all users.
+  /// - Parameter own: a user's sessions in order; nil for the sessions of all users.
   private func page(
     _ status: StatusRequest, of own: [Session]?, _ now: Instant, isAdmin: Bool
   ) -> (reports: [SessionReport], next: SessionPlace?) {
@@ -107,7 +107,7 @@ final class Reports {
       sessions: sessions.count, connections: clients.count, requests: figures.requests,
       backendCalls: figures.backendCalls, exchanges: figures.exchanges, listeners: listeners,
       configured: configuration.since, clockSkew: host.clock.skew,
-      // Only administrators see names of files and backends.
+      // Only administrators may see names of files and backends.
       reloadProblem: isAdmin ? configuration.problem : nil,
       stateDirectory: isAdmin ? host.store?.problem : nil)
   }
@@ -128,7 +128,7 @@ final class Reports {
         SessionReport.LastError(
           code: $0.failure.code, message: $0.failure.message, at: civil($0.at),
           reason: $0.failure.reason,
-          // It may have addresses and names of files.
+          // The detail may contain addresses and names of files.
           detail: isAdmin ? $0.failure.detail : nil)
       },
       failures: machine.failures, lastRefresh: machine.credentials.map { civil($0.received) },

@@ -5,7 +5,7 @@ package struct ServiceStatus: Equatable {
   var sessions = 0
   /// Sessions whose last refresh failed.
   var degraded = 0
-  /// A time, not a duration: a duration would need regular updates.
+  /// The time of the next refresh. It is not a duration, because that would need regular updates.
   var nextRefresh: WallTime?
   /// The most important problem for an operator: a refused reload, or a state directory that fails.
   var trouble: String?

@@ -17,11 +17,11 @@ struct AuditLedger {
   /// The number of remembered processes. With more, some are recorded twice.
   static let processesKept = 256
 
-  /// For this long a pid is assumed to be the same process. The kernel uses all other pids before
-  /// it reuses one.
+  /// How long a pid is assumed to be the same process. The kernel uses all other pids before it
+  /// reuses one.
   static let trustedFor: Duration = .seconds(60)
 
-  /// What it is about.
+  /// The credentials that the ledger is about.
   private var credentials: (key: String, received: Instant)?
   /// The first process, and when it was last identified. Most sessions have no other, so they need
   /// no dictionary.
@@ -29,7 +29,7 @@ struct AuditLedger {
   private var others: [Process: Instant] = [:]
   private(set) var lastCaller: Caller?
 
-  /// Starts again where these are other credentials than before.
+  /// Starts again if the credentials are not the same as before.
   mutating func begin(_ key: String, received: Instant) {
     if let credentials, credentials == (key, received) { return }
     credentials = (key, received)

@@ -1,12 +1,12 @@
 import CredCore
 
-/// Why something happens to a session, as far as its actions need to know it.
+/// The cause of an event of a session, as far as its actions need to know it.
 enum Cause {
   /// Time, the answer to a call, or a request that waits in the session.
   case own
-  /// This client's request, which does not wait.
+  /// A request of this client that does not wait.
   case request(Client)
-  /// A sign-out, which has an entry of its own in the journal.
+  /// A sign-out, which has its own entry in the journal.
   case signOut
   /// A reload. Before it the session had this profile.
   case reload(from: Profile)

@@ -1,15 +1,15 @@
 import CredCore
 
-/// What `check` found so far, for a user and a profile.
+/// The results of a `check` so far, for a user and a profile.
 final class CheckRun {
   let began: Instant
   let client: UInt64
-  /// By which its questions to servers are cancelled.
+  /// The id by which the requests to servers are cancelled.
   let call: CallID
-  /// Whether its client may know what upstreams said, and where.
+  /// Whether the client may see the texts of upstreams and their addresses.
   let isForAdmin: Bool
   var steps: [CheckStep] = []
-  /// Whether nothing of it was told: it is made anew.
+  /// Whether the client got no result, so that the check is made anew.
   private(set) var isForgotten = false
 
   init(began: Instant, client: UInt64, call: CallID, isForAdmin: Bool = false) {
@@ -23,7 +23,7 @@ final class CheckRun {
 
   /// A call of the session that is being checked has ended.
   func note(_ name: String, _ failure: UpstreamFailure?, in time: Duration) {
-    // A renewal is tried again while the check waits for it: what came last counts.
+    // A renewal may be tried again while the check waits for it: the last result counts.
     steps.removeAll { $0.name == name && !$0.isOK }
     steps.append(
       CheckStep(

@@ -1,19 +1,19 @@
 import CredCore
 import Logging
 
-/// Forgets sessions that nobody uses.
+/// Forgets unused sessions.
 ///
-/// A timer goes through all sessions, a few at a time. A cached answer must cost nothing, so only the first
-/// use after each refresh is recorded. Each look has the next use recorded as well. Hence a
-/// session is forgotten when two looks and `forget_after` have passed since the last recorded use: not
-/// before `forget_after` without a use, and at most a quarter later.
+/// A timer goes through all sessions, a few at a time. A cached answer must cost nothing, so credd
+/// records only the first use after each refresh, and the first use after each look. Hence a
+/// session is forgotten when two looks and `forget_after` have passed since the last recorded use.
+/// That is never before `forget_after` without a use, and at most a quarter of it later.
 final class Forgetting {
-  /// How often a session is looked at within the shortest `forget_after`.
+  /// How often each session is looked at within the shortest `forget_after`.
   static let looks = 8
-  /// Sessions looked at in a turn.
+  /// How many sessions are looked at in a turn.
   static let batch = 64
 
-  /// The last session that was looked at; nil where a round begins.
+  /// The last session that was looked at; nil when a round begins.
   private var last: SessionKey?
   private var isArmed = false
   private var timer: (any Timer)?
@@ -50,13 +50,13 @@ final class Forgetting {
     timer?.arm(at: clock.now + roundTime * share)
   }
 
-  /// After a reload the time of a round may be another.
+  /// Plans the next look anew: a reload may have changed the time of a round.
   func armAnew() {
     isArmed = false
     arm()
   }
 
-  /// Looks at the next few sessions, and forgets those that nobody uses.
+  /// Looks at the next few sessions, and forgets unused ones.
   private func forgetUnused() {
     let now = clock.now
     var looked: [Session] = []
@@ -75,15 +75,15 @@ final class Forgetting {
       unused >= session.profile.settings.forgetAfter + roundTime
     else {
       session.place.wasLookedAt = true
-      // The next use is recorded.
+      // From now on the next use is recorded.
       session.usedCredentials = 0
       return
     }
     forget(session)
   }
 
-  /// Its end is a logout: tokens, logins and credentials are gone, and a refresh token is revoked. The
-  /// IdentityId stays known.
+  /// The end of the session is like a logout: tokens, logins and credentials are gone, and a
+  /// refresh token is revoked. The IdentityId stays known.
   private func forget(_ session: Session) {
     let key = session.key
     guard records.keepMark(of: session) else { return }

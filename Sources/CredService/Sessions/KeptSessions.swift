@@ -1,15 +1,17 @@
 import CredCore
 import Logging
 
-/// What the service does for profiles with `keep_warm`: their sessions are renewed though nobody asks,
-/// and those of named users are made.
+/// Keeps sessions of profiles with `keep_warm`: renews them without a request, and makes the
+/// sessions of named users.
 ///
-/// An unattended renewal is no request. So the user's name, groups and access are decided before each,
-/// as for a `get`, and what is renewed is used by nobody: `forget_after` goes on.
+/// An unattended renewal has no request. So before each one the service looks up the user's name
+/// and groups and decides access, as for a `get`. A renewal does not count as a use: `forget_after`
+/// goes on.
 final class KeptSessions {
-  /// Decisions under way at once: each may ask the user database. After a restart thousands are due.
+  /// The most decisions under way at once: each may ask the user database, and after a restart
+  /// thousands are due.
   static let decisionsAtOnce = 64
-  /// When a session is looked at again for which there was no room.
+  /// The pause before a session for which there was no room is looked at again.
   static let roomPause: Duration = .milliseconds(100)
 
   /// A user that a profile names.
@@ -19,10 +21,10 @@ final class KeptSessions {
   }
 
   private var deciding: Set<SessionKey> = []
-  /// Those whose session was made since the configuration is in force. It is made once: a session that
-  /// is forgotten later stays so.
+  /// Named users whose session was made since the configuration is in force. It is made once: if it
+  /// is forgotten later, it is not made again.
   private var made: Set<Named> = []
-  /// Those of whom the log has said that they are not there.
+  /// Named users of whom the log has said that they do not exist.
   private var reported: Set<Named> = []
   private var timer: (any Timer)?
   private let host: Host
@@ -81,7 +83,7 @@ final class KeptSessions {
     case unknown
   }
 
-  /// Who a uid is now, by the user database alone; nil if `then` is called later.
+  /// The uid's user now, by the user database alone; nil if `then` is called later.
   private func user(
     _ uid: UInt32, of profile: Profile, _ now: Instant, then: @escaping () -> Void
   ) -> FoundUser? {
@@ -100,7 +102,7 @@ final class KeptSessions {
 
   // MARK: Named users
 
-  /// After a start or a reload: named users get their sessions.
+  /// Gives named users their sessions after a start or a reload.
   func makeNamedAnew() {
     let named = Set(namedUsers)
     made = made.intersection(named)
@@ -116,7 +118,7 @@ final class KeptSessions {
     }
   }
 
-  /// Makes the sessions that are missing, and tries later where a user is unknown.
+  /// Makes the missing sessions, and tries again later for unknown users.
   private func makeNamed() {
     let now = host.clock.now
     var isComplete = true
@@ -142,7 +144,7 @@ final class KeptSessions {
     timer?.arm(at: isComplete ? nil : now + Session.Unattended.pause)
   }
 
-  /// Nil while the user is looked up, or where the user database does not know it.
+  /// The named user; nil while it is looked up, or if the user database does not know it.
   private func find(
     _ named: Named, for profile: Profile, _ now: Instant
   ) -> Caller? {

@@ -1,13 +1,15 @@
 import CredCore
 import Logging
 
-/// What is kept of sessions for the next process, and of users who signed out and were forgotten.
+/// The records of sessions for the next process, and the marks of users who signed out and were
+/// forgotten.
 final class Records {
-  /// The longest time for which credentials are used without a record: a restart cannot tell.
+  /// The longest time for which credentials may be used without a record. After a restart, credd
+  /// does not know such a use.
   static let longestUnrecorded = Duration.seconds(Limits.Line.longestLifetimeSeconds)
 
-  /// Sessions that were forgotten while their user was signed out by a logout. It still holds: without
-  /// this mark the next request would sign the user in where a backend trusts the host.
+  /// Sessions that were forgotten after their user had signed out. The logout must still hold:
+  /// without this mark, the next request would sign the user in if the backend trusts the host.
   private(set) var signedOut: [SessionKey: SessionRecord] = [:]
   private var host: Host
   private let configuration: ConfigurationInForce
@@ -32,7 +34,7 @@ final class Records {
     for (key, record) in records.sorted(by: { $0.key < $1.key }) {
       if isUnused(record, in: key.profile) {
         tokens.revokeDropped(of: key, record, keeping: nil)
-        // The mark of a user who signed out is kept.
+        // The record of a user who signed out becomes a mark.
         if record.snapshot.isSignedOutByUser {
           signedOut[key] = record
         } else {
@@ -49,14 +51,14 @@ final class Records {
       ["sessions": "\(restored)", "dropped": "\(records.count - restored)"])
   }
 
-  /// Whether a stored session was not used for so long that it would have been forgotten.
+  /// Whether a stored session has been unused for so long that it would have been forgotten.
   private func isUnused(_ record: SessionRecord, in profile: String) -> Bool {
     guard let settings = configuration[profile]?.settings else { return false }
     let unused = host.clock.now - record.snapshot.lastUse
     return unused >= settings.forgetAfter + Self.longestUnrecorded
   }
 
-  /// Makes a session from its record. False if nothing of it is valid any more.
+  /// Makes a session from its record. Returns false if nothing in the record is valid any more.
   private func restore(_ key: SessionKey, _ record: SessionRecord) -> Bool {
     let now = host.clock.now
     guard let profile = configuration[key.profile] else {
@@ -96,14 +98,14 @@ final class Records {
     if snapshot != record.snapshot { sessions.save(session) }
   }
 
-  /// The record cannot be of this profile. That costs one session.
+  /// Logs that a record does not fit its profile: one session is lost.
   private func logUnusable(_ record: SessionRecord, in profile: Profile, _ error: SnapshotError) {
     host.log.log(
       .sessionsDropped, .warning, "a stored session cannot be used and begins anew: \(error)",
       ["profile": "\(profile.settings.name)", "uid": "\(record.uid)"])
   }
 
-  /// A machine for a session that begins, with the IdentityId that it had before a reboot.
+  /// A machine for a new session, with the IdentityId from before a reboot.
   func newMachine(
     _ known: KnownIdentity?, _ profile: Profile, _ owner: SessionOwner, _ now: Instant
   ) -> SessionMachine {
@@ -116,7 +118,7 @@ final class Records {
 
   // MARK: Marks
 
-  /// Keeps a mark of a session that is to be forgotten, if its user has signed out.
+  /// Keeps a mark of a session that will be forgotten, if its user has signed out.
   ///
   /// - Returns: false if there is no room for another mark: then the session stays.
   func keepMark(of session: Session) -> Bool {
@@ -133,7 +135,7 @@ final class Records {
     if let mark = signedOut[key] { host.store?.save(mark, for: key) }
   }
 
-  /// Makes a session again of a user who signed out, if it was forgotten.
+  /// Makes a forgotten session again if its user had signed out.
   func recall(_ key: SessionKey) {
     guard sessions.count < configuration.daemon.maxSessions,
       let record = signedOut.removeValue(forKey: key)
@@ -141,13 +143,13 @@ final class Records {
     if !restore(key, record) { host.store?.remove(key) }
   }
 
-  /// The marks of removed profiles go, as their sessions do.
+  /// Drops the marks of removed profiles, like their sessions.
   func dropMarks(of profiles: Set<String>) {
     guard !profiles.isEmpty else { return }
     for key in signedOut.keys where profiles.contains(key.profile) { dropMark(of: key) }
   }
 
-  /// Nothing of a former owner of the uid stays: neither the mark nor the IdentityId.
+  /// Drops the mark and the IdentityId of a former owner of the uid.
   func dropFormer(_ key: SessionKey, than owner: SessionOwner) {
     if host.store?.identity(for: key)?.owner.successor(owner) == .anotherPerson {
       host.store?.setIdentity(nil, for: key)

@@ -1,63 +1,64 @@
 import CredCore
 
-/// A session's machine with the service's own state of the session.
+/// A session's machine, with the state that the service has beside it.
 package final class Session {
   let key: SessionKey
   /// The profile in the present configuration.
   var profile: Profile
-  /// The person whom it belongs to.
+  /// The person to whom the session belongs.
   var owner: SessionOwner
   var machine: SessionMachine
 
-  /// The state that was last saved for the next process.
+  /// The state that was saved last for the next process.
   struct Saved {
     let snapshot: SessionSnapshot
     let owner: SessionOwner
   }
 
-  /// What requests and checks of a session leave with it.
+  /// State of requests and checks that is kept with their session.
   struct Asking {
     /// The client whose request was the last to wait here.
     var client: UInt64 = 0
-    /// Who asked for the sign-in that is being carried out, by its number; two while the later one takes
-    /// the place of the earlier.
+    /// The asker of each sign-in under way, by its number. There are two while a later sign-in
+    /// takes the place of an earlier one.
     var signIns: [UInt64: SignInAsker] = [:]
-    /// The clients that check it and wait for its renewal.
+    /// The clients that check the session and wait for its renewal.
     var checks: [UInt64: CheckRun] = [:]
   }
 
-  /// When `keep_warm` renews it.
+  /// When `keep_warm` renews the session.
   struct Unattended {
-    /// The pause after an attempt that brought no credentials, or a user who is refused or unknown. The
-    /// session's own back-off holds beside it.
+    /// The pause after an attempt that brought no credentials, or after the user was refused or
+    /// unknown. The session's own back-off applies too.
     static let pause: Duration = .seconds(60)
-    /// From one attempt to the next, whatever the first one brought: an upstream whose credentials last a
-    /// second is not asked every second for each session that nobody uses. AWS grants 15 minutes at least.
+    /// The least time between two attempts, whatever the first one brought. Otherwise an upstream
+    /// whose credentials last a second would be asked every second for each unused session. AWS
+    /// grants 15 minutes at least.
     static let interval: Duration = .seconds(10)
 
-    /// At the earliest.
+    /// The earliest time of the next attempt.
     var from = Instant(nanoseconds: 0)
-    /// Whether its user is being looked up for that.
+    /// Whether the user is being looked up for the renewal.
     var isBeingDecided = false
   }
 
-  /// What the ``SessionTable`` and ``Forgetting`` know of it.
+  /// The session's state in the ``SessionTable`` and in ``Forgetting``.
   struct Place {
-    /// In whose share it counts, while it is in the table.
+    /// The account for which the session counts, while it is in the table.
     var share: Account?
-    /// Whether it is among those that ``SessionShares`` looks at for one that holds nothing.
+    /// Whether ``SessionShares`` has it in the queue of sessions that may hold nothing.
     var isQueuedAsEmpty = false
-    /// Its place in the ``WakeQueue``; nil while it need not be woken.
+    /// Its place in the ``WakeQueue``; nil if it need not be woken.
     var inWakeQueue: Int?
-    /// Whether it is counted among sessions whose last refresh failed.
+    /// Whether it counts as a session whose last refresh failed.
     var isDegraded = false
-    /// Whether ``Forgetting`` looked at it since it was made.
+    /// Whether ``Forgetting`` has looked at it since it was made.
     var wasLookedAt = false
-    /// Whether it was removed from the service. Cached answers may refer to it still.
+    /// Whether it was removed from the service. Cached answers may still refer to it.
     var hasEnded = false
   }
 
-  /// The rendered answers; nil where there is none yet.
+  /// The rendered answers; nil for those that are not rendered yet.
   private struct Replies {
     var line: RenderedReply?
     var http: EndpointReply?
@@ -86,7 +87,7 @@ package final class Session {
     self.machine = machine
   }
 
-  /// When it is to be woken.
+  /// When the session must be woken.
   var nextWake: Instant { min(machine.nextWake, unattendedRenewal ?? .distantFuture) }
 
   /// When the next refresh starts, and why then, for people.
@@ -96,7 +97,7 @@ package final class Session {
     return (at, "keep_warm")
   }
 
-  /// When it is renewed though nobody asks; nil where it is not.
+  /// When `keep_warm` renews the session without a request; nil if it does not.
   var unattendedRenewal: Instant? {
     let rule = profile.settings.keepWarm
     guard rule != .nobody, !unattended.isBeingDecided, rule.keeps(uid: key.uid, name: owner.name),
@@ -105,7 +106,7 @@ package final class Session {
     return max(start, unattended.from)
   }
 
-  /// Nil for a uid without a name.
+  /// The user's name; nil for a uid without a name.
   var userName: String? { owner.name }
 
   /// Whether the credentials are valid for that long.
@@ -132,21 +133,21 @@ package final class Session {
   }
 
   /// Drops the rendered replies. Most sessions get one request, from a process that then keeps the
-  /// credentials: a second copy is not needed.
+  /// credentials, so credd needs no second copy.
   func dropReply() { replies = Replies() }
 
   /// Call whenever the machine's credentials changed.
   ///
-  /// - Parameter number: one that no credentials had before.
+  /// - Parameter number: a number that no credentials had before.
   func credentialsChanged(number: UInt64) {
     credentialsNumber = machine.credentials == nil ? 0 : number
-    // A refused sign-in gives back the credentials that were there before it, and to whom they were given
-    // is known.
+    // A refused sign-in restores the former credentials. The ledger still knows the processes that
+    // got them.
     if let held = machine.credentials {
       audited.begin(held.credentials.accessKeyID, received: held.received)
     }
     quietUntil = machine.quietUntil
-    // The longer pause is for attempts that bring nothing.
+    // The longer pause is for attempts that bring no credentials.
     if machine.credentials != nil {
       unattended.from = max(
         Instant(nanoseconds: 0), unattended.from - (Unattended.pause - Unattended.interval))
@@ -156,7 +157,7 @@ package final class Session {
 
   var hasEnded: Bool { place.hasEnded }
 
-  /// Drops everything that it holds. Code that still refers to it gets no answer from it.
+  /// Drops everything that the session holds. Code that still refers to it gets no answer.
   func end(_ now: Instant) {
     place.hasEnded = true
     machine = SessionMachine(plan: profile.plan, now: now)
@@ -165,7 +166,8 @@ package final class Session {
 }
 
 extension ProtocolError {
-  /// The answer if the machine granted credentials that it does not hold, which cannot happen.
+  /// The answer for a case that cannot happen: the machine grants credentials that it does not
+  /// hold.
   static let nothingHeld = ProtocolError(
     .internal, "the session holds nothing to give; report this")
 }

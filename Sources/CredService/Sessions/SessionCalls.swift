@@ -44,7 +44,8 @@ final class SessionCalls {
     ) { [unowned self] outcome in
       if let labels { count(labels, outcome, session, in: host.clock.now - begun) }
       let renewal = tokens.takeRenewal(id)
-      // It may have been removed meanwhile. A weak reference would make each of its retains slower.
+      // The session may have been removed meanwhile. A weak reference would make every retain of it
+      // slower.
       if !session.hasEnded {
         hostAccepted(outcome, session)
         sessions.handle(.callFinished(id, outcome), session, host.clock.now)
@@ -63,7 +64,7 @@ final class SessionCalls {
     for run in session.asking.checks.values { run.note(labels.operation, failure, in: time) }
   }
 
-  /// Who asks, for a backend that wants to know.
+  /// The caller, for a backend that wants to know it.
   private func callerNote(_ session: Session, _ isInPerson: Bool) -> CallerNote? {
     guard session.profile.backend?.sendsCaller ?? false else { return nil }
     guard isInPerson, let client = clients[session.asking.client],
@@ -84,7 +85,7 @@ final class SessionCalls {
       user: name, uid: uid, unit: client.unit(), purpose: client.waiting?.request.purpose)
   }
 
-  /// A backend that answers accepts this host again.
+  /// Notes that a backend which answers accepts this host again.
   private func hostAccepted(_ outcome: UpstreamOutcome, _ session: Session) {
     guard journal.isAnyHostRefused, let backend = session.profile.backend else { return }
     switch outcome {
@@ -106,8 +107,8 @@ final class SessionCalls {
     }
   }
 
-  /// Drops the outcome of a session's call, but not that of a renewal: it may have the only refresh
-  /// token.
+  /// Drops the outcome of a session's call, unless it is a renewal: that outcome may have the only
+  /// valid refresh token.
   func cancel(of session: Session) {
     guard let call = session.call else { return }
     session.call = nil

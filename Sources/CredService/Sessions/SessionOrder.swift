@@ -2,10 +2,11 @@ import CredCore
 
 /// All sessions in order: by user, and by profile within a user.
 ///
-/// For what goes through sessions a part at a time, and for the sessions of one user: neither costs
-/// more with more sessions of others. Chunks of bounded size keep an insertion as cheap as a look-up.
+/// It serves code that goes through sessions a part at a time, or through the sessions of one user.
+/// The cost does not grow with the sessions of other users. Chunks of bounded size keep an
+/// insertion as cheap as a look-up.
 struct SessionOrder {
-  /// Sessions of one chunk; a larger one is halved.
+  /// The most sessions of one chunk; a larger chunk is halved.
   private static let chunkSize = 256
 
   private var chunks: [[Session]] = []
@@ -35,9 +36,9 @@ struct SessionOrder {
     if chunks[chunk].isEmpty { chunks.remove(at: chunk) }
   }
 
-  /// Goes through the sessions behind a key, from the first one for nil, until `body` returns false.
+  /// Goes through the sessions behind a key, or through all for nil, until `body` returns false.
   ///
-  /// - Parameter body: changes nothing in this order.
+  /// - Parameter body: must not change this order.
   func walk(after key: SessionKey?, _ body: (Session) -> Bool) {
     guard !chunks.isEmpty else { return }
     let first = key.map { chunk(of: $0) } ?? 0
@@ -84,6 +85,6 @@ struct SessionOrder {
 }
 
 extension SessionKey {
-  /// Before every session of a user: no profile has an empty name.
+  /// The key before every session of a user: no profile has an empty name.
   static func before(_ uid: UInt32) -> SessionKey { SessionKey(uid: uid, profile: "") }
 }

@@ -1,22 +1,23 @@
 import CredCore
 
-/// What a request needs a session for.
+/// The use that a request has for a session.
 enum SessionNeed {
-  /// The answer alone: a session that is not there is not made.
+  /// Only an answer: a missing session is not made.
   case answer
-  /// To change what the session holds: one that is not there is made if something is kept for it.
+  /// To change the session's state: a missing session is made if something is stored for it.
   case change
-  /// To work with it: one that is not there is made.
+  /// To work with the session: a missing session is made.
   case session
 }
 
-/// How `max_sessions` is divided: who has how many sessions, and which of them hold nothing.
+/// How `max_sessions` is divided: how many sessions each account has, and which of them hold
+/// nothing.
 ///
 /// Accounts of uids without a name are limited. A user with a name has at most a session for each
 /// profile.
 struct SessionShares {
   private var counts: [Account: Int] = [:]
-  /// Sessions that may hold nothing, the oldest first. Some of them hold something again.
+  /// Sessions that may hold nothing, the oldest first. Some of them may hold something again.
   private var empty: [Account: ArraySlice<Session>] = [:]
 
   func count(of account: Account) -> Int { counts[account, default: 0] }
@@ -36,19 +37,20 @@ struct SessionShares {
     if empty[account]?.isEmpty ?? false { empty[account] = nil }
   }
 
-  /// Takes a session that holds nothing now.
+  /// Queues a session that holds nothing now.
   mutating func queue(_ session: Session) {
     guard let account = session.place.share, !session.place.isQueuedAsEmpty else { return }
     session.place.isQueuedAsEmpty = true
     empty[account, default: []].append(session)
   }
 
-  /// Whose sessions go first: those of nobody, of owners of ranges, then of users.
+  /// The accounts whose empty sessions end first, in this order: uids without an owner, owners of
+  /// ranges, users.
   var accountsWithEmpty: [Account] {
     empty.keys.sorted { ($0.order, $0.number) < ($1.order, $1.number) }
   }
 
-  /// The oldest session of an account that holds nothing; nil if each holds something.
+  /// The oldest empty session of an account; nil if each session holds something.
   mutating func nextEmpty(of account: Account, where holdsNothing: (Session) -> Bool) -> Session? {
     guard var queue = empty[account] else { return nil }
     defer { empty[account] = queue.isEmpty ? nil : queue }
@@ -58,7 +60,7 @@ struct SessionShares {
         session.place.isQueuedAsEmpty = false
         return session
       }
-      // One that only is busy may hold nothing in a moment.
+      // A session that is only busy may hold nothing in a moment.
       if session.machine.snapshot.isWorthKeeping {
         session.place.isQueuedAsEmpty = false
       } else {

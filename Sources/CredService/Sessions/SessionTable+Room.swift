@@ -2,17 +2,18 @@ import CredCore
 
 /// How `max_sessions` is divided.
 extension SessionTable {
-  /// In whose share a session counts.
+  /// The account for which a session counts.
   func share(of session: Session) -> Account {
     isOfPerson(session) ? .user(session.key.uid) : accounts.range(of: session.key.uid)
   }
 
-  /// Whose calls its own are. A session knows its owner before the uid is looked up.
+  /// The account for which the session's calls count. A session knows its owner before the uid is
+  /// looked up.
   func account(of session: Session) -> Account {
     isOfPerson(session) ? .user(session.key.uid) : accounts.known(session.key.uid)
   }
 
-  /// Whether its uid has a name that the administrator gave.
+  /// Whether the session's uid has a name that the administrator gave.
   private func isOfPerson(_ session: Session) -> Bool {
     session.owner.name.map { !SyntheticName.isOne($0) } ?? false
   }
@@ -25,7 +26,7 @@ extension SessionTable {
       && !machine.snapshot.isWorthKeeping
   }
 
-  /// Remembers that a session holds nothing, so that it goes first.
+  /// Remembers that a session holds nothing, so that it ends first.
   func noteEmpty(_ session: Session) {
     guard !session.place.isQueuedAsEmpty, !session.hasEnded, contains(session) else { return }
     if !session.machine.snapshot.isWorthKeeping { shares.queue(session) }
@@ -33,7 +34,7 @@ extension SessionTable {
 
   /// Ends sessions that hold nothing, until there is room for another one.
   ///
-  /// - Returns: the refusal of the other one, if there is none.
+  /// - Returns: the refusal of the new session, if there is no room.
   func makeRoom(for session: Session) -> ProtocolError? {
     let (account, most) = (share(of: session), configuration.daemon.maxSessions)
     if let limit = limit(of: account), shares.count(of: account) >= limit, !dropEmpty(of: account) {
@@ -50,7 +51,7 @@ extension SessionTable {
       .tooManyRequests, "the daemon holds as many sessions as max_sessions allows")
   }
 
-  /// The most sessions of an account; nil for a user with a name.
+  /// The most sessions that an account may have; nil for a user with a name.
   private func limit(of account: Account) -> Int? {
     let part = max(1, configuration.daemon.maxSessions / Limits.Client.ownerlessPart)
     return switch account {
@@ -66,7 +67,8 @@ extension SessionTable {
     return true
   }
 
-  /// /etc/subuid says something else: uids without a person's name count for others.
+  /// Called when /etc/subuid has changed: uids without a person's name may count for other
+  /// accounts.
   func divideAgain() {
     for session in byKey.values where !isOfPerson(session) {
       shares.remove(session)

@@ -1,6 +1,6 @@
 import CredCore
 
-/// What the session table asks of those who carry out its machines' decisions.
+/// The parts that carry out the decisions of the session table's machines.
 protocol SessionActing: AnyObject {
   func perform(_ action: SessionMachine.Action, _ session: Session, _ cause: Cause)
   /// The actions of an event were carried out: a call may not be needed any more.
@@ -14,10 +14,10 @@ protocol SessionActing: AnyObject {
   func sessionsChanged()
 }
 
-/// All sessions: their machines, when each is woken, and who has how many.
+/// All sessions: their machines, their wake times, and how many each account has.
 final class SessionTable {
   private(set) var byKey: [SessionKey: Session] = [:]
-  /// The same sessions, for what goes through them.
+  /// The same sessions in order, for code that goes through them.
   private(set) var order = SessionOrder()
   /// Sessions whose last refresh failed.
   private(set) var degraded = 0
@@ -25,7 +25,7 @@ final class SessionTable {
   private var wakeQueue = WakeQueue()
   private var wakeTimer: (any Timer)?
   private var callIDs = CallIDs()
-  /// Credentials that were received since the start.
+  /// How many credentials were received since the start.
   private var credentialsCount: UInt64 = 0
   private unowned var acting: (any SessionActing)?
   private var host: Host
@@ -66,14 +66,14 @@ final class SessionTable {
   // MARK: Events
 
   /// Passes an event to a session's machine and carries out its decisions. A session that has ended
-  /// decides nothing any more.
+  /// ignores events.
   func handle(
     _ event: SessionMachine.Event, _ session: Session, _ now: Instant, _ cause: Cause = .own
   ) {
     guard !session.hasEnded else { return }
     let actions = session.machine.handle(
       event, now: now, callIDs: &callIDs, random: &host.random)
-    // Before a request is sent: a call may use up a token.
+    // Saved before a request is sent, because a call may use up a token.
     save(session)
     for action in actions {
       if case .credentialsChanged = action {
@@ -100,11 +100,11 @@ final class SessionTable {
     session.credentialsChanged(number: credentialsCount)
   }
 
-  /// The first use since a refresh makes the next refresh due in time.
+  /// Marks the first use since a refresh: only used credentials are renewed.
   func markUsed(_ session: Session, _ now: Instant) {
     let wasInUse = session.machine.isInUse
     session.machine.lastAsked = now
-    // From the second use on there is nothing to record.
+    // Later uses need no record.
     if session.machine.isInUse { session.usedCredentials = session.credentialsNumber }
     guard !wasInUse else { return }
     reschedule(session)
@@ -145,7 +145,7 @@ final class SessionTable {
     remove(session)
   }
 
-  /// The owner of a session that had none before.
+  /// Sets the owner of a session that had none before.
   func setOwner(_ owner: SessionOwner, of session: Session) {
     session.owner = owner
     shares.remove(session)
@@ -158,8 +158,8 @@ final class SessionTable {
 
   private static let turnTime: Duration = .milliseconds(1)
 
-  /// Thousands may be due at once, after a suspension for example: clients are served in between. What is
-  /// due again at once waits for the next turn.
+  /// Thousands of sessions may be due at once, for example after a suspension: clients are served
+  /// in between. A session that is due again at once waits for the next turn.
   private func wakeSessions() {
     let now = host.clock.now
     for _ in 0..<wakeQueue.count {
@@ -174,7 +174,7 @@ final class SessionTable {
   /// The session that is woken next.
   var nextDue: Session? { wakeQueue.first }
 
-  /// When the next refresh of a session starts, as far as that is known.
+  /// When the next refresh of any session starts, as far as that is known.
   var nextRefresh: Instant? { wakeQueue.earliest { $0.nextRefresh.at } }
 
   func reschedule(_ session: Session) {
@@ -192,7 +192,7 @@ final class SessionTable {
 
   // MARK: Storage
 
-  /// Stores the changes of an event, for the next process.
+  /// Stores the changes that an event made, for the next process.
   func save(_ session: Session) {
     guard let store = host.store else { return }
     let snapshot = session.machine.snapshot

@@ -2,8 +2,8 @@ import CredCore
 
 /// The times at which sessions must be woken: one binary heap and one timer for all of them.
 ///
-/// A session has at most one entry and knows its place, so a time that changed is moved, and the
-/// heap never holds more than there are sessions, however often their times change.
+/// A session has at most one entry and knows its place. If its time changes, the entry moves, so
+/// the heap never has more entries than there are sessions.
 struct WakeQueue {
   private struct Entry {
     var at: Instant
@@ -12,14 +12,14 @@ struct WakeQueue {
 
   private var heap: [Entry] = []
 
-  /// The next time something is due.
+  /// The next time at which a session is due.
   var next: Instant? { heap.first?.at }
 
   /// The session that will be woken next.
   var first: Session? { heap.first?.session }
 
-  /// The earliest of what `time` says of the sessions, which is never before the time at which the
-  /// session is woken. Looks at a few sessions alone.
+  /// The earliest `time` of all sessions. The `time` of a session must not be before its wake time.
+  /// Looks only at a few sessions.
   func earliest(_ time: (Session) -> Instant?) -> Instant? {
     var best: Instant?
     var places = heap.isEmpty ? [] : [0]
@@ -28,7 +28,7 @@ struct WakeQueue {
       guard heap[place].at < best ?? .distantFuture else { continue }
       looks += 1
       if let found = time(heap[place].session) { best = min(best ?? found, found) }
-      // The earlier one is looked at first.
+      // The earlier child is looked at first.
       let children = [2 * place + 1, 2 * place + 2].filter { $0 < heap.count }
       places += children.sorted { heap[$1].at < heap[$0].at }
     }
@@ -77,7 +77,7 @@ struct WakeQueue {
     settle(place)
   }
 
-  /// Moves an entry whose time changed to where it belongs.
+  /// Moves an entry to its new place after its time has changed.
   private mutating func settle(_ place: Int) {
     let entry = heap[place]
     var place = place

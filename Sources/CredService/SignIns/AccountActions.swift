@@ -4,7 +4,7 @@ import Logging
 /// `account`: the user's account at the backend. The session here stays as it is, unless the account
 /// is deleted.
 final class AccountActions {
-  /// How long a session may take to get an access token.
+  /// The most time in which a session must get an access token.
   private static let tokenTime: Duration = .seconds(30)
 
   private let host: Host
@@ -48,7 +48,7 @@ final class AccountActions {
     call(account.input, nil, session, turn)
   }
 
-  /// Before anything is sent.
+  /// Refuses an action before a request is sent.
   private func refuse(
     _ input: AccountInput, _ error: ProtocolError, _ session: Session, _ turn: Turn
   ) {
@@ -56,7 +56,7 @@ final class AccountActions {
     turn.refuse(error)
   }
 
-  /// What makes a backend send messages, or lets somebody guess, is limited.
+  /// Limits the actions that make a backend send messages, or that let somebody guess.
   private func countAction(as username: String, _ session: Session) -> ProtocolError? {
     guard let backend = session.profile.backend else { return nil }
     return limits.countAccountAction(
@@ -82,7 +82,8 @@ final class AccountActions {
     askForAccessToken(isNew: false, of: owner, session, turn)
   }
 
-  /// By the clock that nobody sets: the user, or a wrong time of this host, must not open it.
+  /// The time since the sign-in is counted by a clock that nobody can set, so that neither the user
+  /// nor a wrong clock of this host can extend it.
   private func refusal(
     of action: AccountAction, _ pool: ProviderSession, _ now: Instant
   ) -> ProtocolError? {
@@ -107,7 +108,7 @@ final class AccountActions {
         "the user pool has no device for this session: name one in \"device\"")
     default: break
     }
-    // A pool would remember a device of which nobody has the secret.
+    // The pool would remember a device whose secret nobody has.
     guard case .rememberDevice(let key, true) = input, key == nil || key == pool.deviceKey,
       devices.known(of: session, username: pool.username)?.key != pool.deviceKey
     else { return nil }
@@ -116,7 +117,7 @@ final class AccountActions {
       "this host has no secret for the session's device, so it cannot be used: sign in again first")
   }
 
-  /// Codes and passwords are not to be guessed here either.
+  /// Refuses an action that tries a code or a password, if the user has guessed too often.
   private func refusal(
     ofGuess input: OwnAccountInput, _ pool: ProviderSession, _ session: Session
   ) -> ProtocolError? {
@@ -124,7 +125,7 @@ final class AccountActions {
     return guesses.refusal(of: guesses.attempt(of: session.key, as: pool.username))
   }
 
-  /// - Parameter isNew: whether the held one was refused.
+  /// - Parameter isNew: whether a new token is needed, because the held one was refused.
   private func askForAccessToken(
     isNew: Bool, of owner: AccountOwner, _ session: Session, _ turn: Turn
   ) {
@@ -135,9 +136,9 @@ final class AccountActions {
       in: session, turn, about: owner)
   }
 
-  /// The session has an access token for a client that acts on the account.
+  /// Takes the session's access token for a client that acts on the account.
   ///
-  /// - Parameter isNew: whether it came for this request.
+  /// - Parameter isNew: whether the token came for this request.
   func tokenLent(_ token: Secret, isNew: Bool, of session: Session, to waiter: UInt64) {
     if grants.askAnew(waiter, in: session) { return }
     guard let turn = clients.endWait(waiter, in: session) else { return }
@@ -166,7 +167,7 @@ final class AccountActions {
       user: UnixUser(uid: session.key.uid, name: session.userName), input: input,
       signedIn: signedIn)
     let username = input.username ?? signedIn?.session.username ?? ""
-    // Who asks may have left before the answer.
+    // Taken now, because the client may have left before the answer.
     let asker = journal.accountMetadata(input.action, username, session, turn.requester)
     host.upstream.account(call) { [unowned self, client = turn.client.id] result in
       callEnded(call, client, asker, result)
@@ -220,7 +221,7 @@ final class AccountActions {
   private static let accountDeleted = ProtocolError(
     .signInFailed, "the account was deleted, and its session has ended; sign in again")
 
-  /// What the change means for the session here.
+  /// Applies the changed account to the session here.
   private func apply(_ call: AccountCall, to session: Session) {
     guard case .own(let input) = call.input, let pool = call.signedIn?.session else { return }
     switch input {
@@ -242,7 +243,7 @@ final class AccountActions {
 }
 
 extension OwnAccountInput {
-  /// Whether the pool may send a message for it, which costs somebody something.
+  /// Whether the pool may send a message for the action, which costs money.
   fileprivate var sendsMessage: Bool {
     switch self {
     case .setAttributes, .verifyAttribute(_, code: nil): true
@@ -250,7 +251,7 @@ extension OwnAccountInput {
     }
   }
 
-  /// Whether a secret of the user is judged.
+  /// Whether the pool judges a secret of the user.
   fileprivate var isGuess: Bool {
     switch self {
     case .changePassword, .verifyAttribute(_, code: .some), .totp(code: .some, _): true

@@ -1,7 +1,7 @@
 import CredCore
 
-/// Passwords and codes: which are being checked, how many were wrong, and how many messages were sent for
-/// them. A user without a name counts for its account.
+/// Passwords and codes: which of them are being checked, how many were wrong, and how many messages
+/// were sent. A user without a name counts for its account.
 final class Guesses {
   /// Sessions for which a password or a code is being checked.
   private(set) var underWay: Set<SessionKey> = []
@@ -27,8 +27,8 @@ final class Guesses {
 
   // MARK: Passwords
 
-  /// In each session one password at a time, with a pause after failures: otherwise a program could
-  /// try many passwords at once. A refusal is counted.
+  /// Refuses an attempt while another one is under way in the session, or in the pause after
+  /// failures: otherwise a program could try many passwords at once. A refusal is counted.
   func refusal(of attempt: PasswordLimiter.Attempt) -> ProtocolError? {
     if isUnderWay(attempt) {
       figures.hit(.signIns)
@@ -45,7 +45,7 @@ final class Guesses {
   /// Whether a password of the account is checked for the profile at this moment.
   private func isUnderWay(_ attempt: PasswordLimiter.Attempt) -> Bool {
     if underWay.contains(SessionKey(of: attempt)) { return true }
-    // Of a user with a name each profile has one session.
+    // A user with a name has one session in each profile.
     return underWay.contains {
       $0.profile == attempt.profile && accounts.number(of: $0.uid) == attempt.account
     }
@@ -55,13 +55,13 @@ final class Guesses {
 
   func ended(in key: SessionKey) { underWay.remove(key) }
 
-  /// The daemon stops: nobody waits for an answer any more.
+  /// Ends all attempts when the daemon stops.
   func endAll() { underWay = [] }
 
   /// How the check of a password ended.
   enum Judgement {
     case accepted
-    /// Also where its client disconnected before the answer.
+    /// Refused, or its client disconnected before the answer.
     case refused
     case none
 
@@ -93,9 +93,10 @@ final class Guesses {
 
   // MARK: Messages
 
-  /// A pool sends messages at somebody's cost, in every flow, and perhaps to whomever a client names.
+  /// Limits messages: a pool sends them in every flow, at a cost, and perhaps to any user that a
+  /// client names.
   ///
-  /// - Parameter backend: nil where nobody knows whether there will be a message.
+  /// - Parameter backend: nil if it is unknown whether the pool will send a message.
   func refusalOfMessage(
     _ attempt: PasswordLimiter.Attempt, at backend: String?
   ) -> ProtocolError? {

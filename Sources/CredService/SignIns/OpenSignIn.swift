@@ -1,26 +1,27 @@
 import CredCore
 
-/// A sign-in at a user pool or a provider that has begun: it asks there, or waits for its user.
+/// A sign-in at a user pool or a provider that has begun: a request is under way, or it waits for
+/// its user.
 final class OpenSignIn {
-  /// What it was when it began.
+  /// The facts from the beginning of the sign-in.
   struct Origin {
     /// The later sign-in has the higher number.
     let number: UInt64
     let key: SessionKey
-    /// The person who began it, and by which process.
+    /// The person who began the sign-in.
     let owner: SessionOwner
     let caller: Caller
-    /// A reload that changes how the profile signs in ends it.
+    /// If a reload changes how the profile signs in, the sign-in ends.
     let profile: Profile
-    /// The name is empty where a provider will say who signs in.
+    /// The name is empty if the provider will say who signs in.
     let attempt: PasswordLimiter.Attempt
     let customRoleARN: String?
     let begun: Instant
   }
 
-  /// What happens between one question and the next.
+  /// The activity between two questions.
   enum Step {
-    /// Nothing: its user has to act.
+    /// No activity: the user must act.
     case none
     /// This call is under way.
     case call(CallID)
@@ -31,31 +32,32 @@ final class OpenSignIn {
   /// The client that waits for the next question or the end.
   struct Waiter {
     let client: UInt64
-    /// When it is answered at the latest.
+    /// When the client is answered at the latest.
     let answerDue: Instant
-    /// When it gets the same question again, if nothing happens before.
+    /// When the client gets the same question again, if nothing happens before.
     var questionDue: Instant?
   }
 
   /// The messages that a pool sends, as far as they are counted.
   struct Messages {
-    /// Whether the pool may send one for the step that is under way.
+    /// Whether the pool may send a message for the step under way.
     var mayBeSent = false
-    /// Whether that of the next question has been counted.
+    /// Whether the message of the next question has been counted.
     var isCounted = false
-    /// Whether one of the questions of the pool's own has been counted.
+    /// Whether a message for the pool's custom questions has been counted.
     var isCustomCounted = false
-    /// How many questions of the pool's own it had.
+    /// How many custom questions of the pool the sign-in had.
     var customQuestions = 0
 
-    /// Whether each further question of the pool's own counts as a message.
+    /// Whether each further custom question counts as a message.
     var hasManyCustomQuestions: Bool { customQuestions > Self.fewCustomQuestions }
 
-    /// Those that count as one message.
+    /// The number of custom questions that count as one message.
     private static let fewCustomQuestions = 3
   }
 
-  /// Kept beside the conversation, which is large: each step of one sign-in looks at the times of all.
+  /// Kept apart from the conversation, which is large, because each step of a sign-in looks at the
+  /// times of all.
   private struct Times {
     let deadline: Instant?
     let nextPoll: Instant?
@@ -71,15 +73,16 @@ final class OpenSignIn {
   private var times: Times
   /// The client that asked or answered last.
   var asker = SignInAsker()
-  /// Names its question; nil until it asks for the first time.
+  /// The handle of its question; nil until the sign-in asks for the first time.
   var handle: ChallengeHandle?
   var step = Step.none
-  /// The second factor that is tried by the step that is under way.
+  /// The second factor that the step under way tries.
   var factor: PasswordLimiter.Factor?
   var waiter: Waiter?
-  /// Clients that wait for the end of the step that another one's answer began, each until a time.
+  /// Clients that wait for the end of a step which another client's answer began, each until a
+  /// time.
   var onlookers: [SignInOnlooker] = []
-  /// Until when the provider is asked for the tokens of a device code, though nobody waits.
+  /// Until when credd asks the provider for the tokens of a device code although no client waits.
   var pollsUntil: Instant?
   var messages = Messages()
 
@@ -93,23 +96,23 @@ final class OpenSignIn {
   var key: SessionKey { origin.key }
   var profile: Profile { origin.profile }
   var attempt: PasswordLimiter.Attempt { origin.attempt }
-  /// By whose backend it signs in: the profile's own, or the one that is linked.
+  /// The profile through whose backend it signs in: the profile itself, or the linked one.
   var place: Profile { profile.signInProfile }
   var user: UnixUser { UnixUser(uid: key.uid, name: origin.owner.name) }
 
   /// The call that is under way.
   var call: CallID? { if case .call(let call) = step { call } else { nil } }
 
-  /// Whether nothing is under way, nor planned.
+  /// Whether no step is under way or planned.
   var isIdle: Bool { if case .none = step { true } else { false } }
 
-  /// When its question ends; nil while it has none.
+  /// When the question expires; nil while there is none.
   var deadline: Instant? {
     times.deadline.map { min($0, origin.begun + Limits.Challenge.longestSignIn) }
   }
 
-  /// The second factor that an answer to its question tries; nil if it tries none, or if no password
-  /// was proved before.
+  /// The second factor that an answer to the question tries; nil if it tries none, or if the user
+  /// has not proved a password before.
   var factorInQuestion: PasswordLimiter.Factor? {
     guard case .pool(let pool) = conversation, let user = pool.provedUser,
       let issuer = place.plan.backend.issuer
@@ -120,7 +123,7 @@ final class OpenSignIn {
     }
   }
 
-  /// When the provider is asked next; nil while nobody waits, or it is being asked.
+  /// When the provider is asked next; nil if no client waits, or while the provider is being asked.
   var nextPoll: Instant? {
     guard call == nil, let next = times.nextPoll, let pollsUntil, next <= pollsUntil else {
       return nil
@@ -128,7 +131,7 @@ final class OpenSignIn {
     return next
   }
 
-  /// When something has to be done about it; `.distantFuture` if nothing has.
+  /// When the sign-in must go on by itself; `.distantFuture` if never.
   var nextWake: Instant {
     var next = waiter?.answerDue ?? .distantFuture
     if let deadline { next = min(next, deadline) }

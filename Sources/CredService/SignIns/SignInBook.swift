@@ -1,6 +1,7 @@
 import CredCore
 
-/// The sign-ins at user pools and providers that are open: one for each session at most. They are not stored.
+/// The open sign-ins at user pools and providers: one for each session at most. They are not
+/// stored.
 struct SignInBook {
   private var bySession: [SessionKey: OpenSignIn] = [:]
   private var byHandle: [ChallengeHandle: OpenSignIn] = [:]
@@ -8,9 +9,9 @@ struct SignInBook {
   private var lastNumber: UInt64 = 0
 
   var count: Int { bySession.count }
-  /// In the order of their beginning.
+  /// The sign-ins in the order in which they began.
   var all: [OpenSignIn] { bySession.values.sorted { $0.number < $1.number } }
-  /// When something has to be done about one of them.
+  /// When one of the sign-ins must go on by itself.
   var nextWake: Instant {
     bySession.values.reduce(Instant.distantFuture) { min($0, $1.nextWake) }
   }
@@ -23,8 +24,8 @@ struct SignInBook {
     return lastNumber
   }
 
-  /// Which sign-in has to end before another one of this user begins: the oldest of the user, or of
-  /// the users that have the most. A user who is one of these makes room for the own one.
+  /// The sign-in that must end before another one of this user begins. It is the user's own oldest
+  /// if this user has the most, else the oldest of the users that have the most.
   func victim(of uid: UInt32) -> OpenSignIn? {
     let own = countOfUser[uid, default: 0]
     if own >= Limits.Challenge.openPerUser { return oldest { $0 == uid } }
@@ -37,7 +38,7 @@ struct SignInBook {
     bySession.values.filter { isOfUser($0.key.uid) }.min { $0.number < $1.number }
   }
 
-  /// Whether another sign-in tries the same second factor at this moment.
+  /// Whether another sign-in is trying the same second factor now.
   func isTried(_ factor: PasswordLimiter.Factor, besides signIn: OpenSignIn) -> Bool {
     bySession.values.contains { $0 !== signIn && $0.factor == factor }
   }
@@ -55,7 +56,7 @@ struct SignInBook {
     setHandle(nil, of: signIn)
   }
 
-  /// A former handle names nothing any more.
+  /// The former handle becomes invalid.
   mutating func setHandle(_ handle: ChallengeHandle?, of signIn: OpenSignIn) {
     if let former = signIn.handle { byHandle[former] = nil }
     signIn.handle = handle

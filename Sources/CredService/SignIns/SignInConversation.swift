@@ -1,13 +1,13 @@
 import CredCore
 
-/// Whom a sign-in talks to, and how far it is.
+/// The other side of a sign-in, and the state of the conversation with it.
 enum SignInConversation {
   /// A user pool that asks back.
   case pool(PoolConversation)
-  /// A browser, or a code that is typed elsewhere.
+  /// A provider, by a browser or by a code that is typed on another device.
   case provider(ProviderConversation)
 
-  /// By which means its user signs in, for the audit and for metrics.
+  /// The means of signing in, for the audit and for metrics.
   var means: String {
     switch self {
     case .pool: "userPool"
@@ -43,12 +43,13 @@ enum SignInConversation {
     }
   }
 
-  /// When a provider may be asked for the tokens of a device code; nil where there is none to ask for.
+  /// When the provider may be asked for the tokens of a device code; nil if there is no device
+  /// code.
   var nextPoll: Instant? {
     if case .provider(let conversation) = self { conversation.nextPoll } else { nil }
   }
 
-  /// Whether the user has nothing to answer, and acts elsewhere.
+  /// Whether the user acts in a browser or on another device, and has nothing to answer here.
   var isElsewhere: Bool {
     if case .device = challenge?.step { true } else { false }
   }

@@ -1,19 +1,19 @@
 import CredCore
 
-/// What ends an open sign-in: its time, its client, a reload, another sign-in.
+/// Ends open sign-ins: because of time, their client, a reload, or another sign-in.
 extension SignIns {
-  /// Ends the open sign-in of a session, if there is one. Its calls change nothing any more; tokens that
-  /// they still bring are revoked.
+  /// Ends the open sign-in of a session, if there is one. Its calls then change nothing, and tokens
+  /// that they still bring are revoked.
   func end(of key: SessionKey, _ error: ProtocolError) {
     if let signIn = book[key] { end(signIn, error) }
   }
 
-  /// - Parameter error: for the client that waits.
+  /// - Parameter error: the answer to the client that waits.
   func end(_ signIn: OpenSignIn, _ error: ProtocolError) {
     book.remove(signIn)
     if let call = signIn.call {
       signIn.step = .none
-      // What was sent goes on: tokens that it brings are to be revoked.
+      // The call that was sent goes on: tokens that it brings are to be revoked.
       _ = host.upstream.withdraw(call)
       if signIn.messages.mayBeSent { countMessage(of: signIn) }
     }
@@ -30,20 +30,21 @@ extension SignIns {
   }
 
   /// Ends the sign-in whose client does not wait any more. Its password or answer may have been
-  /// wrong: it counts as a refused one, else a program could guess and leave.
+  /// wrong. It counts as refused, because otherwise a program could guess and disconnect.
   func clientLeft(_ client: UInt64, _ key: SessionKey) {
     guard let signIn = book[key] else { return }
     signIn.onlookers.removeAll { $0.client == client }
     guard signIn.waiter?.client == client else { return }
     signIn.waiter = nil
-    // It has answered nothing. The user may be typing the code.
+    // The client has answered nothing, and the user may be typing the code.
     if signIn.conversation.isElsewhere { return clientLeftElsewhere(signIn) }
     recordJudgement(signIn, isRefusal: true)
     recordRefusal(of: signIn, ProtocolError(.signInFailed, "its client has left"))
     end(signIn, .unknownChallenge)
   }
 
-  /// Ends sign-ins that a reload has changed or closed, also where another one opens them again.
+  /// Ends sign-ins whose profile a reload has changed or closed, even if a later reload opens it
+  /// again.
   func end(changedFrom previous: [String: Profile], to present: [String: Profile]) {
     for signIn in book.all {
       let name = signIn.key.profile
@@ -61,7 +62,7 @@ extension SignIns {
     }
   }
 
-  /// At the end of the daemon: nobody waits any more.
+  /// Ends all sign-ins at the end of the daemon, when no client waits any more.
   func endAll() {
     for signIn in book.all {
       signIn.waiter = nil
@@ -70,8 +71,8 @@ extension SignIns {
     guesses.endAll()
   }
 
-  /// Ends questions that were not answered in time and steps that take too long, and goes on with
-  /// those that wait elsewhere.
+  /// Ends questions that were not answered in time and steps that take too long. Goes on with
+  /// sign-ins whose user acts elsewhere.
   func expire() {
     let now = host.clock.now
     for signIn in book.all {
@@ -90,8 +91,8 @@ extension SignIns {
     armTimer()
   }
 
-  /// An answer that counts once may have counted. Without the device the user is signed in all the
-  /// same.
+  /// The pool may have used the answer already. If only the confirmation of a device is late, the
+  /// user is signed in without it.
   private func stepIsLate(_ signIn: OpenSignIn, _ now: Instant) {
     guard let action = signIn.conversation.withoutConfirmation() else {
       return end(signIn, Self.stepTookTooLong)
@@ -132,7 +133,7 @@ extension SignIns {
     end(of: session.key, error)
   }
 
-  /// The daemon is about to end: what is accepted outlives it. The others may be accepted still.
+  /// The daemon is about to end. Accepted sign-ins outlive it; the others may still be accepted.
   func recordAccepted() {
     let asked = sessions.byKey.values.filter { !$0.asking.signIns.isEmpty }
     for session in asked.sorted(by: { $0.key < $1.key }) {
@@ -145,14 +146,14 @@ extension SignIns {
 
   /// Records a refusal of a sign-in at a pool or a provider.
   func recordRefusal(of signIn: OpenSignIn, _ error: ProtocolError) {
-    // An answer that was not read as one, such as another sign-in's, tried nothing.
+    // An invalid request, such as an answer for another sign-in, has tried no secret.
     guard error.code != .invalidRequest, let session = sessions[signIn.key] else { return }
     record(signIn.asker, session, error)
   }
 }
 
 extension Profile {
-  /// Whether an open challenge of one may be answered in the other.
+  /// Whether an open challenge of this profile may be answered in the other one.
   fileprivate func signsIn(like other: Profile) -> Bool {
     identityFingerprint == other.identityFingerprint
       && backendFingerprint == other.backendFingerprint && backend?.name == other.backend?.name

@@ -1,23 +1,23 @@
 import CredCore
 
-/// The messages that sign-ins make a pool send.
+/// Counts the messages that a pool sends for sign-ins.
 extension SignIns {
-  /// Counts the message of the next question, once.
+  /// Counts the message for the next question, once.
   func countMessage(of signIn: OpenSignIn) {
     guard !signIn.messages.isCounted else { return }
     signIn.messages.isCounted = true
     guesses.countMessage(signIn.attempt, at: signIn.place.backend?.name)
   }
 
-  /// Nobody knows which of the questions of the pool's own send a message. One for each sign-in counts,
-  /// and from some questions on each: with a few of them, people sign in.
+  /// credd cannot know which custom questions of a pool send a message. A few of them count as one
+  /// message, because people sign in with a few; each further one counts as a message.
   func countCustomMessage(of signIn: OpenSignIn) {
     guard !signIn.messages.isCustomCounted || signIn.messages.hasManyCustomQuestions else { return }
     signIn.messages.isCustomCounted = true
     guesses.countMessage(signIn.attempt, at: nil)
   }
 
-  /// Counts what the pool has sent before it asked.
+  /// Counts the message that the pool has sent before its question.
   func countMessage(before challenge: SignInChallenge, _ signIn: OpenSignIn) {
     switch challenge.step {
     case .code(.sms, _), .code(.email, _): countMessage(of: signIn)
@@ -29,10 +29,10 @@ extension SignIns {
     signIn.messages.isCounted = false
   }
 
-  /// Counts the message that a request asks for; the refusal of one message too many.
+  /// Counts the message that a request asks for. Returns its refusal if there were too many.
   func countMessage(askedForBy request: PoolRequest, _ signIn: OpenSignIn) -> ProtocolError? {
     guard request.asksForMessage else {
-      // Its next question may bring one.
+      // The pool may send a message with its next question.
       guard request.answersTrigger, signIn.messages.hasManyCustomQuestions else { return nil }
       return guesses.refusalOfMessage(signIn.attempt, at: nil)
     }

@@ -2,8 +2,8 @@ import CredCore
 
 /// Sign-ins at a user pool: carries out the actions of a conversation.
 extension SignIns {
-  /// Begins a conversation with the user pool of a profile: the session's, or the one that is linked.
-  /// The session stays as it is until its end.
+  /// Begins a conversation with the user pool of a profile: the session's own, or the linked one.
+  /// The session does not change until the conversation ends.
   func beginAtPool(
     _ login: LoginRequest, _ username: String, _ password: Secret?, at place: Profile,
     _ session: Session, _ turn: Turn
@@ -31,12 +31,12 @@ extension SignIns {
       return refuse(login, session, turn, error)
     }
     let signIn = enter(login, .pool(conversation), attempt, session, turn)
-    // Before a password was proved, the pool's triggers may send whatever they want.
+    // Before the user has proved a password, the pool's triggers may send any message.
     if isCustom { countCustomMessage(of: signIn) }
     begin(signIn, session, turn) { take(PoolConversation.Event.started, signIn, turn.now) }
   }
 
-  /// Takes an event of a sign-in, and does what follows.
+  /// Takes an event of a sign-in, and carries out the action that follows.
   func take(_ event: PoolConversation.Event, _ signIn: OpenSignIn, _ now: Instant) {
     signIn.step = .none
     if signIn.messages.mayBeSent, case .failed(let failure) = event, failure.isReplyLost {
@@ -51,7 +51,7 @@ extension SignIns {
       event, now: now, wallTime: host.clock.wallTime, random: &host.random)
     signIn.conversation = .pool(conversation)
     if case .send(let request) = action, let error = countMessage(askedForBy: request, signIn) {
-      // The question stays.
+      // The question stays open.
       signIn.conversation = before
       return perform(.refuse(error), signIn, now)
     }
@@ -97,7 +97,7 @@ extension SignIns {
     }
   }
 
-  /// The pool has accepted the user: now it is the session's sign-in.
+  /// The pool has accepted the user: hands the sign-in to the session.
   private func finish(_ signIn: OpenSignIn, _ result: PoolSignInResult, _ now: Instant) {
     accept(signIn)
     guard let session = sessions[signIn.key] else { return }

@@ -3,12 +3,13 @@ import Logging
 
 /// Sign-ins by browser and by device code.
 extension SignIns {
-  /// How long a device code is asked for after the last client that waited.
+  /// How long credd asks for the tokens of a device code after the last client has left.
   private static let pollTime: Duration = .seconds(60)
 
   // MARK: login
 
-  /// Begins a sign-in that goes on elsewhere. The session stays as it is until its end.
+  /// Begins a sign-in that goes on in a browser or on another device. The session does not change
+  /// until the sign-in ends.
   func beginElsewhere(_ login: LoginRequest, _ session: Session, _ turn: Turn) {
     let attempt = guesses.attempt(of: session.key, as: "")
     if let error = guesses.refusal(of: attempt) { return refuse(login, session, turn, error) }
@@ -31,7 +32,7 @@ extension SignIns {
 
   // MARK: respond
 
-  /// Lets a client wait for what the user does elsewhere.
+  /// Lets a client wait until the user has acted elsewhere.
   func waitElsewhere(
     _ signIn: OpenSignIn, until end: Instant, _ session: Session, _ turn: Turn
   ) {
@@ -45,7 +46,8 @@ extension SignIns {
     grants.grantWait(of: turn.client, in: session)
   }
 
-  /// Nobody waits any more for what the user does elsewhere: the provider is asked a little longer.
+  /// The last waiting client has left, but the user may still act elsewhere: credd asks the
+  /// provider a little longer.
   func clientLeftElsewhere(_ signIn: OpenSignIn) {
     guesses.ended(in: signIn.key)
     let end = host.clock.now + Self.pollTime
@@ -53,8 +55,8 @@ extension SignIns {
     armTimer()
   }
 
-  /// Does what is due for a sign-in whose user acts elsewhere: asks the provider, or gives the client the
-  /// same question, counted down.
+  /// Goes on with a sign-in whose user acts elsewhere: asks the provider, or gives the client the
+  /// same question with less time left.
   func goOn(_ signIn: OpenSignIn, _ now: Instant) {
     if signIn.nextPoll.map({ $0 <= now }) ?? false {
       take(ProviderConversation.Event.pollDue, signIn, now)
@@ -70,7 +72,7 @@ extension SignIns {
 
   // MARK: Steps
 
-  /// Takes an event of a sign-in, and does what follows.
+  /// Takes an event of a sign-in, and carries out the action that follows.
   func take(_ event: ProviderConversation.Event, _ signIn: OpenSignIn, _ now: Instant) {
     guard case .provider(var conversation) = signIn.conversation else {
       preconditionFailure("a provider answers sign-ins at providers alone")
@@ -85,7 +87,7 @@ extension SignIns {
       answer(signIn, withRefusal: error, isOpen: true)
     case .wait:
       guesses.ended(in: signIn.key)
-      // Who has answered nothing gets the same question at once.
+      // A client that only waits gets the same question at once.
       if signIn.waiter != nil, signIn.waiter?.questionDue == nil {
         signIn.waiter?.questionDue = now
       }
@@ -110,7 +112,7 @@ extension SignIns {
     }
   }
 
-  /// The tokens that came after the end of the sign-in; nil for none.
+  /// The tokens that came after the end of the sign-in; nil if none came.
   private func lateTokens(
     in result: Result<ProviderReply, UpstreamFailure>, of signIn: OpenSignIn
   ) -> ProviderSession? {
@@ -143,14 +145,14 @@ extension SignIns {
     }
   }
 
-  /// Whose the session is now.
+  /// The present user of the session.
   private func present(_ signIn: OpenSignIn) -> ProviderConversation.Present {
     guard let machine = sessions[signIn.key]?.machine else { return .init() }
     let provider = signIn.profile.settings.developerProvider
     return ProviderConversation.Present(machine, linkedTo: provider)
   }
 
-  /// The user is known, and has confirmed what was to be confirmed: now it is the session's sign-in.
+  /// The user is known, and has confirmed if that was needed: hands the sign-in to the session.
   private func finish(_ signIn: OpenSignIn, _ result: ProviderSignIn, _ now: Instant) {
     accept(signIn)
     if result.tokens.id.needsOtherAlgorithm { warnOfAlgorithm(result, signIn) }
@@ -167,7 +169,7 @@ extension SignIns {
     }
   }
 
-  /// Cognito says of such tokens only that it could not verify them.
+  /// Warns of the algorithm, because Cognito only says that it could not verify such a token.
   private func warnOfAlgorithm(_ result: ProviderSignIn, _ signIn: OpenSignIn) {
     let metadata: Logger.Metadata = [
       "backend": "\(signIn.place.backend?.name ?? "")",
@@ -180,7 +182,7 @@ extension SignIns {
 }
 
 extension Profile {
-  /// What a session keeps of a sign-in by browser or device code.
+  /// The tokens that a session keeps of a sign-in by browser or device code.
   fileprivate func sessionTokens(_ signIn: ProviderSignIn) throws(InvalidInput) -> AcceptedSignIn {
     if let client = try userPoolClient(secret: nil) {
       return try AcceptedSignIn(signIn, of: client)

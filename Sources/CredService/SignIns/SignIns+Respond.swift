@@ -13,13 +13,13 @@ extension SignIns {
       signIn.key.profile, for: turn.requester, turn.now, since: turn.nameSince)
     switch resolution {
     case .pending: turn.waitForCaller()
-    // The sign-in goes on: the program that began it may well be admitted, and who could not be
-    // identified may answer again.
+    // The sign-in goes on: the program that began it may be admitted, and a client that could not
+    // be identified may answer again.
     case .refused(var error):
       if !error.endsAccess { error.handle = respond.handle }
       turn.refuse(error)
     case .session(let session):
-      // Whoever has the uid now need not be the person who signs in.
+      // The uid's present user may not be the person who signs in.
       guard turn.isOpen else { return }
       guard book[respond.handle] === signIn,
         signIn.origin.owner.successor(session.owner) == .samePerson
@@ -78,8 +78,8 @@ extension SignIns {
     }
   }
 
-  /// One try of a user's second factor at a time, with a pause after failures, whoever tries: a
-  /// program may have many uids.
+  /// Allows one try of a user's second factor at a time, with a pause after failures. It does not
+  /// matter which uid tries, because a program may have many uids.
   private func factorRefusal(_ signIn: OpenSignIn) -> ProtocolError? {
     guard let factor = signIn.factorInQuestion else { return nil }
     if book.isTried(factor, besides: signIn) {
@@ -104,7 +104,7 @@ extension SignIns {
 
   // MARK: Waits for another client's answer
 
-  /// Lets a client wait for what comes of the step.
+  /// Lets a client wait for the result of the step.
   private func waitForStep(
     of signIn: OpenSignIn, until end: Instant, _ session: Session, _ turn: Turn
   ) {
@@ -114,8 +114,8 @@ extension SignIns {
     armTimer()
   }
 
-  /// The step is over: there is a question, or the sign-in has ended. Where the user is signed in, the
-  /// session answers instead, as it answers the client that brought the answer.
+  /// The step is over: there is a question, or the sign-in has ended. If the user is signed in, the
+  /// session answers these clients, as it answers the client that brought the answer.
   func stepTaken(_ signIn: OpenSignIn) {
     guard !signIn.onlookers.isEmpty else { return }
     let onlookers = signIn.onlookers
@@ -135,7 +135,7 @@ extension SignIns {
     }
   }
 
-  /// Ends the waits whose time is over, though the step is not.
+  /// Ends the waits whose time is over, although the step goes on.
   func endStepWaits(of signIn: OpenSignIn, _ now: Instant) {
     let ended = signIn.onlookers.filter { $0.until <= now }
     guard !ended.isEmpty else { return }

@@ -1,27 +1,27 @@
 import CredCore
 
-/// The steps of a sign-in, whoever it talks to: calls, questions, judgements.
+/// The steps of a sign-in at a pool or a provider: calls, questions, judgements.
 extension SignIns {
   /// How long a session's calls may take after the pool has accepted the user.
   private static let acceptanceTime: Duration = .seconds(30)
 
   // MARK: Calls
 
-  /// A step's outcome belongs to its own call alone.
+  /// Gives the step a new call id: only the outcome of that call counts.
   func beginCall(of signIn: OpenSignIn) -> CallID {
     let id = sessions.nextCallID()
     signIn.step = .call(id)
     return id
   }
 
-  /// Hands the outcome of a call to the sign-in that waits for it. If that has ended before, the user is
-  /// signed in and nobody has the tokens: they are revoked.
+  /// Hands the outcome of a call to the sign-in that waits for it. If that sign-in has ended, the
+  /// user is signed in at the pool or provider and nobody has the tokens: they are revoked.
   ///
   /// - Parameter late: the tokens that the outcome brings; nil for none.
   func callEnded(
     _ id: CallID, of signIn: OpenSignIn, _ take: (OpenSignIn) -> Void, late: () -> ProviderSession?
   ) {
-    // One that has ended is not in the book any more.
+    // The book does not have ended sign-ins.
     if let open = book[signIn.key], open.call == id {
       open.step = .none
       return take(open)
@@ -37,7 +37,7 @@ extension SignIns {
   ) {
     recordJudgement(signIn, isRefusal: isRefusal)
     countMessage(before: challenge, signIn)
-    // Nobody gets a new handle where nobody waits: the former one leads to the new question.
+    // If no client waits, no client can get a new handle: the former one leads to the new question.
     let known = signIn.waiter == nil ? signIn.handle : nil
     let handle = known ?? ChallengeHandle(using: &host.random)
     book.setHandle(handle, of: signIn)
@@ -80,21 +80,21 @@ extension SignIns {
     stepEnded(signIn)
   }
 
-  /// Another step may begin.
+  /// The step has ended: another one may begin.
   func stepEnded(_ signIn: OpenSignIn) {
     guesses.ended(in: signIn.key)
     signIn.factor = nil
   }
 
-  /// Answers of which the pool did not say whether they were right, in a sign-in that has come to
-  /// nothing: some of them were wrong.
+  /// Counts unjudged answers as failures, once the sign-in has ended without success: some of them
+  /// were wrong.
   func countUnjudged(_ signIn: OpenSignIn) {
     for _ in 0..<signIn.conversation.unjudgedAnswers { guesses.failed(signIn.attempt) }
   }
 
   // MARK: The end
 
-  /// The user is known, and has confirmed what was to be confirmed.
+  /// The user is known, and has confirmed if that was needed.
   func accept(_ signIn: OpenSignIn) {
     book.remove(signIn)
     guesses.ended(in: signIn.key)
@@ -103,7 +103,7 @@ extension SignIns {
 
   /// The session goes on with the tokens of a sign-in.
   func use(_ tokens: AcceptedSignIn, of signIn: OpenSignIn, _ session: Session, _ now: Instant) {
-    // Of a device code nobody may wait any more: then nobody is answered.
+    // A sign-in by device code may succeed when no client waits: then no reply is sent.
     guard signIn.waiter != nil || signIn.pollsUntil != nil else {
       if let unclaimed = ProviderSession(tokens, keepsAccessToken: false) {
         self.tokens.revoke(unclaimed, of: session, givenBy: signIn.profile)
@@ -129,7 +129,7 @@ extension SignIns {
     revokeUnclaimed(of: signIn)
     if isRefusal, signIn.waiter == nil { recordRefusal(of: signIn, failure.signInRefusal) }
     answer(signIn, withRefusal: failure.signInRefusal, isOpen: false)
-    // What concerns the provider and not its user is for the operator too.
+    // A failure of the provider, not of its user, concerns the operator too.
     if failure.severity == .operatorMustAct || failure.failureClass.isTransient,
       let session = sessions[signIn.key]
     {
@@ -137,8 +137,8 @@ extension SignIns {
     }
   }
 
-  /// Revokes what came of a sign-in that has come to nothing: the user was signed in at the pool or the
-  /// provider, and nobody has the tokens.
+  /// Revokes the tokens of a sign-in that has ended without success: the user was signed in at the
+  /// pool or the provider, and nobody has the tokens.
   func revokeUnclaimed(of signIn: OpenSignIn) {
     guard let session = sessions[signIn.key] else { return }
     let unclaimed: ProviderSession?
@@ -152,8 +152,8 @@ extension SignIns {
 }
 
 extension UpstreamFailure {
-  /// The error for a `login` or a `respond`. `SignInRequired` would be wrong, unless a password is
-  /// missing: to clients it means just that.
+  /// The error for a `login` or a `respond`. `SignInRequired` tells clients that a password is
+  /// missing, so it is right only then.
   var signInRefusal: ProtocolError {
     var error = protocolError
     if error.code == .signInRequired, failureClass == .signInRequired { error.code = .signInFailed }
@@ -162,7 +162,7 @@ extension UpstreamFailure {
 }
 
 extension Profile {
-  /// What a sign-in that comes to nothing has, to revoke it.
+  /// The tokens of a sign-in that has ended without success, so that they can be revoked.
   func providerSession(of tokens: UnclaimedTokens) -> ProviderSession? {
     plan.backend.issuer.map { ProviderSession(tokens, of: $0) }
   }

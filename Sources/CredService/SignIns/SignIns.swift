@@ -1,6 +1,7 @@
 import CredCore
 
-/// `login` and `respond`: sign-ins at once, and those that ask back or go on elsewhere.
+/// `login` and `respond`: sign-ins that end at once, and those that ask questions or go on
+/// elsewhere.
 final class SignIns {
   var host: Host
   var book = SignInBook()
@@ -94,8 +95,8 @@ final class SignIns {
     turn.refuse(error)
   }
 
-  /// Refuses logins if a user's sessions would then store too much: all that a client sent while it
-  /// signs in, and what it signed in with.
+  /// Refuses logins if a user's sessions would then store too much. Logins of sign-ins under way
+  /// count too.
   private func refusalOfLogins(_ login: LoginRequest, _ session: Session) -> ProtocolError? {
     guard case .logins(let added, _, _) = login.signIn else { return nil }
     let kept = sessions.sessions(of: session.key.uid).reduce(0) { sum, other in
@@ -111,8 +112,8 @@ final class SignIns {
 
   // MARK: Passwords without questions
 
-  /// The password that a request tries, so that a failure counts; nil for other requests, and at a
-  /// user pool, where more than a password may be wrong.
+  /// The password that a request tries, so that a failure can be counted. Nil for other requests,
+  /// and at a user pool, where not only the password may be wrong.
   private func passwordAttempt(
     _ request: Request, in session: Session
   ) -> PasswordLimiter.Attempt? {
@@ -123,8 +124,8 @@ final class SignIns {
     return guesses.attempt(of: session.key, as: username)
   }
 
-  /// A request that waited in a session is answered, or not waited for any more: if it tried a password,
-  /// that is judged.
+  /// A request that waited in a session was answered, or its client has left: counts the password
+  /// that it tried, if any.
   func waitEnded(_ request: Request, in session: Session, _ judgement: Guesses.Judgement) {
     guard let attempt = passwordAttempt(request, in: session) else { return }
     guesses.ended(attempt, judgement)
@@ -132,7 +133,7 @@ final class SignIns {
 
   // MARK: Sign-ins that ask back
 
-  /// Enters a sign-in, in place of what the session or its user has too many of.
+  /// Enters a sign-in into the book, and ends the sign-ins that it replaces.
   func enter(
     _ login: LoginRequest, _ conversation: SignInConversation,
     _ attempt: PasswordLimiter.Attempt, _ session: Session, _ turn: Turn
@@ -148,7 +149,7 @@ final class SignIns {
     return signIn
   }
 
-  /// What is known of a client, for a rule that a reload may bring.
+  /// The known facts about a client, to check the rules of a later reload.
   private func caller(_ client: Client, of session: Session) -> Caller {
     var caller = Caller(
       uid: session.key.uid, groups: client.groups(), userName: session.userName,
@@ -178,15 +179,15 @@ final class SignIns {
       turn.requester, session, by: signIn.conversation.means, as: signIn.attempt.username)
   }
 
-  /// How long a step may take, with the requests that follow it without an answer of the user: a person
-  /// waits for it.
+  /// How long a step may take, with the requests that follow without an answer of the user. A
+  /// person waits for the step.
   private static func stepTime(_ signIn: OpenSignIn) -> Duration {
     max(.seconds(30), (signIn.place.backend?.timeout ?? .zero) * 2)
   }
 }
 
 extension SignInInput {
-  /// What a user pool asks for first; nil for other sign-ins.
+  /// The user name and password for a user pool; nil for other sign-ins.
   fileprivate var poolUser: (name: String, password: Secret?)? {
     switch self {
     case .username(let name): (name, nil)
@@ -195,12 +196,12 @@ extension SignInInput {
     }
   }
 
-  /// When a developer token expires, if the token says.
+  /// When a developer token expires, if the token says it.
   fileprivate var tokenExpiration: WallTime? {
     if case .developerToken(_, let token) = self { token.expiration } else { nil }
   }
 
-  /// When logins expire, if they are JWTs that say.
+  /// When logins expire, if they are JWTs that say it.
   fileprivate var loginExpirations: [String: WallTime] {
     guard case .logins(let map, _, _) = self else { return [:] }
     let ends = map.logins.compactMap { login in

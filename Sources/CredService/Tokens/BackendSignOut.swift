@@ -1,6 +1,6 @@
 import CredCore
 
-/// The content of a sign-out for a backend, taken before the session drops it.
+/// The content of a sign-out for a backend, copied before the session drops it.
 package struct BackendSignOut: Sendable {
   let id: CallID
   let key: SessionKey
@@ -9,17 +9,18 @@ package struct BackendSignOut: Sendable {
   let identityID: IdentityID?
   let backendSession: BackendSession?
   private(set) var providerSession: ProviderSession?
-  /// Whether the user is signed out on all hosts, or this session alone ends.
+  /// Whether the user is signed out on all hosts; if not, only this session ends.
   let isGlobal: Bool
 
-  /// Of a session's tokens that are not of its own sign-in, such as the linked one.
+  /// Signs out tokens of a session that do not belong to its own sign-in, such as those of the
+  /// linked sign-in.
   init(_ id: CallID, _ session: Session, ofOther tokens: ProviderSession, isGlobal: Bool) {
     let user = UnixUser(uid: session.key.uid, name: session.userName)
     let giver = session.profile.giving(tokens)
     self.init(id, session.key, giver, user, of: tokens, isGlobal: isGlobal)
   }
 
-  /// Of tokens alone, wherever they were held.
+  /// Signs out tokens, wherever they were held.
   init(
     _ id: CallID, _ key: SessionKey, _ profile: Profile, _ user: UnixUser, of pool: ProviderSession,
     isGlobal: Bool = false
@@ -29,8 +30,8 @@ package struct BackendSignOut: Sendable {
   }
 
   /// - Parameters:
-  ///   - tokens: those that are to end; nil for the session's own.
-  ///   - profile: whose backend gave them; nil for the session's own.
+  ///   - tokens: the tokens to revoke; nil for the session's own.
+  ///   - profile: the profile whose backend gave the tokens; nil for the session's own.
   init(
     _ id: CallID, _ session: Session, isGlobal: Bool, tokens: ProviderSession? = nil,
     of profile: Profile? = nil
@@ -51,7 +52,7 @@ package struct BackendSignOut: Sendable {
 }
 
 extension BackendSignOut {
-  /// With the tokens that a renewal brought meanwhile.
+  /// This sign-out with the tokens that a renewal brought meanwhile.
   func continued(by outcome: UpstreamOutcome, at now: Instant) -> BackendSignOut {
     var next = self
     next.providerSession = providerSession?.continued(by: outcome, at: now)

@@ -1,8 +1,8 @@
 import CredCore
 import Logging
 
-/// The secrets of devices that user pools remember, for all sessions of a uid. They outlive a logout;
-/// a global one, `clear identity` and another owner of the uid end them.
+/// The secrets of devices that user pools remember, for all sessions of a uid. They outlive a
+/// logout. A global logout, `clear identity` and another owner of the uid delete them.
 final class Devices {
   private var byUID: [UInt32: RememberedDevices]
   private let host: Host
@@ -14,18 +14,19 @@ final class Devices {
     byUID = host.store?.loadDevices() ?? [:]
   }
 
-  /// Nil where a uid has none.
+  /// The devices of a uid; nil if it has none.
   subscript(_ uid: UInt32) -> RememberedDevices? { byUID[uid] }
 
-  /// The device of a user in the pool of the session's profile, whether or not it is used; nil if none
-  /// is known.
+  /// The device of a user in the pool of the session's profile, whether or not sign-ins use it; nil
+  /// if none is known.
   func known(of session: Session, username: String) -> DeviceSecret? {
     deviceOwner(session, username).flatMap { byUID[session.key.uid]?.known(of: $0) }
   }
 
   /// Keeps the secret of a device that the pool has confirmed.
   ///
-  /// - Parameter isUsed: whether sign-ins use it. Else it waits until the user wants it remembered.
+  /// - Parameter isUsed: whether sign-ins use the device. If not, it waits until the user wants it
+  ///   remembered.
   func keep(
     _ device: DeviceSecret, of session: Session, username: String, isUsed: Bool = true
   ) {
@@ -33,14 +34,14 @@ final class Devices {
     changeDevices(of: session.key.uid) { $0.keep(device, of: owner, isUsed: isUsed) }
   }
 
-  /// The user wants the device remembered, or not any more.
+  /// Notes whether the user wants the device remembered.
   func use(_ isUsed: Bool, of session: Session, username: String) {
     guard let owner = deviceOwner(session, username) else { return }
     changeDevices(of: session.key.uid) { $0.use(isUsed, of: owner) }
   }
 
-  /// Tells the pool to forget the device that a new one takes the place of: each sign-in would add one
-  /// to the user's list. A session that still has tokens of it keeps it.
+  /// Tells the pool to forget the device that a new one replaces: otherwise each sign-in would add
+  /// a device to the user's list. If a session still has tokens of the old device, it stays.
   func forgetFormer(of session: Session, _ signIn: AcceptedSignIn) {
     let uid = session.key.uid
     guard let former = known(of: session, username: signIn.username),
@@ -63,15 +64,15 @@ final class Devices {
     }
   }
 
-  /// The pool has forgotten the device, or is to forget it.
+  /// Drops a device that the pool has forgotten or must forget.
   func forget(of session: Session, username: String) {
     guard let owner = deviceOwner(session, username) else { return }
     changeDevices(of: session.key.uid) { $0.forget(owner) }
   }
 
-  /// Nothing of the user stays here.
+  /// Drops all devices of a user.
   ///
-  /// - Parameter username: who was signed in; nil if nobody was: then every device at the pool of the
+  /// - Parameter username: the user who was signed in. If nil, every device at the pool of the
   ///   session's profile is forgotten.
   func forgetAll(of session: Session, username: String?) {
     if let username { return forget(of: session, username: username) }
@@ -79,12 +80,12 @@ final class Devices {
     changeDevices(of: session.key.uid) { $0.forgetAll(of: issuer) }
   }
 
-  /// Who is signed in to the user pool of the session, or was; nil where nobody was.
+  /// The user who is or was signed in to the session's user pool; nil if there was none.
   func poolUser(of session: Session) -> String? {
     session.machine.providerSessions.first { $0.issuer.traits.remembersDevices }?.username
   }
 
-  /// The uid belongs to this person now.
+  /// Keeps only the devices of this person, who now has the uid.
   func keep(of uid: UInt32, only person: SessionOwner) {
     changeDevices(of: uid) { $0.keepOnly(of: person) }
   }

@@ -1,6 +1,6 @@
 import CredCore
 
-/// `logout` and `clear`: what a session drops, and what its backend is told.
+/// `logout` and `clear`: drop state of a session, and tell its backend.
 final class SignOuts {
   private let host: Host
   private let clients: Clients
@@ -27,7 +27,8 @@ final class SignOuts {
 
   // MARK: What they need
 
-  /// A sign-out is kept where the user would be signed in again without being asked.
+  /// The sign-out must be stored if the user would otherwise be signed in again without being
+  /// asked.
   func need(of profile: Profile?, by uid: UInt32, global: Bool) -> SessionNeed {
     guard let profile, !global, !profile.plan.worksUnattended, devices[uid] == nil
     else { return .session }
@@ -50,8 +51,8 @@ final class SignOuts {
 
   // MARK: logout
 
-  /// Drops everything at once. With `global`, it ends the user's sessions at the backend before it
-  /// answers; else a refresh token is revoked in the background, unless the client wants it to live.
+  /// Drops everything at once. With `global`, ends the user's sessions at the backend before the
+  /// answer. Else revokes a refresh token in the background, unless the client wants it to live.
   func signOut(global: Bool, revoke: Bool, _ session: Session, _ turn: Turn) {
     guard sessions.contains(session) else {
       journal.signedOut(session, turn.requester, global: global)
@@ -63,9 +64,9 @@ final class SignOuts {
     let signOut =
       global || revoke && own != nil
       ? BackendSignOut(sessions.nextCallID(), session, isGlobal: global, tokens: own) : nil
-    // Only where a browser may have a session of its own there.
+    // Set only if a browser may have its own session at the provider.
     let page = logoutPage(of: session)
-    // The linked sign-in; also the one that a sign-in under way replaces.
+    // The linked sign-in, and the sign-in that one under way replaces.
     let others = (revoke || global ? held : []).filter { $0 !== own }.map {
       BackendSignOut(sessions.nextCallID(), session, ofOther: $0, isGlobal: global)
     }
@@ -98,12 +99,12 @@ final class SignOuts {
     if global { devices.forgetAll(of: session, username: poolUser) }
   }
 
-  /// Drops everything. What asked for it has an entry of its own in the journal.
+  /// Drops everything. The request for the sign-out has its own entry in the journal.
   func signOutHere(_ session: Session, _ now: Instant) {
     sessions.handle(.loggedOut, session, now, .signOut)
   }
 
-  /// The page that ends the browser's own session, where one may have signed in.
+  /// The page that ends the browser's own session, if the user may have signed in by a browser.
   private func logoutPage(of session: Session) -> String? {
     guard !session.machine.providerSessions.isEmpty else { return nil }
     return host.upstream.logoutURL(of: session.profile.signInProfile)
@@ -125,7 +126,7 @@ final class SignOuts {
   }
 
   private static func notToldBackend(_ error: ProtocolError) -> ProtocolError {
-    // A second request would not reach the backend: its content is already dropped here.
+    // A second request would not reach the backend, because its content is already dropped here.
     ProtocolError(
       error.code, "signed out on this host, but not at the backend: \(error.message)")
   }
@@ -143,7 +144,7 @@ final class SignOuts {
     {
       turn.giveState(of: session)
     } else {
-      // A reload removed the profile meanwhile, or the uid is another person's now.
+      // A reload removed the profile meanwhile, or the uid has another owner now.
       turn.give(.session(profile: key.profile, state: .signedOut, identityID: nil))
     }
   }

@@ -1,16 +1,16 @@
 import CredCore
 import Logging
 
-/// Tokens of providers and user pools while they are renewed, and once nobody is to have them.
+/// Tokens of providers and user pools while they are renewed, and when they must be revoked.
 ///
-/// A pool that rotates refresh tokens has perhaps used the old one up when a renewal was sent, and the
-/// outcome alone has the next: it is never dropped.
+/// If a pool rotates refresh tokens, a renewal that was sent may have used up the old one, and only
+/// its outcome has the next one. So the outcome is never dropped.
 final class Tokens {
   /// A renewal that has begun and not ended.
   struct Renewal {
-    /// What was sent.
+    /// The sign-in whose refresh token was sent.
     let tokens: ProviderSession
-    /// Whose backend got it.
+    /// The profile whose backend got the refresh token.
     let profile: Profile
     /// Whether the outcome may have another refresh token.
     let mayReplaceToken: Bool
@@ -21,9 +21,9 @@ final class Tokens {
   }
 
   private var renewals: [CallID: Renewal] = [:]
-  /// The daemon ends: nothing begins any more.
+  /// Set when the daemon ends: no call begins any more.
   private(set) var isStopping = false
-  /// Waits for the end of all renewals.
+  /// Called at the end of all renewals.
   private var whenEnded: (() -> Void)?
   private var timer: (any Timer)?
   private let host: Host
@@ -50,12 +50,13 @@ final class Tokens {
 
   func isUnderWay(_ call: CallID) -> Bool { renewals[call] != nil }
 
-  /// Takes a renewal whose call has ended. Nil for another call.
+  /// Removes and returns the renewal whose call has ended; nil for another call.
   func takeRenewal(_ call: CallID) -> Renewal? {
     renewals.isEmpty ? nil : renewals.removeValue(forKey: call)
   }
 
-  /// Call it after the session has taken the outcome, if it still has the tokens.
+  /// Call it after the session has taken the outcome. Tokens that the session does not hold are
+  /// revoked.
   func ended(_ renewal: Renewal, _ outcome: UpstreamOutcome, _ session: Session) {
     if isStopping {
       if renewals.isEmpty { stopWaiting() }
@@ -69,15 +70,15 @@ final class Tokens {
     revoke(tokens, of: session, givenBy: renewal.profile)
   }
 
-  /// A logout wants the tokens that the renewal brings to live.
+  /// Notes that a logout wants the tokens of the renewal to live.
   func leaveAlone(_ call: CallID) { renewals[call]?.isLeftAlone = true }
 
-  /// Signs out with a session's tokens as they are once the renewal under way has ended. One that was
-  /// not sent is taken back.
+  /// Signs out after the renewal under way has ended, with the tokens that the session then has. A
+  /// renewal that was not sent is cancelled.
   func afterRenewal(
     _ call: CallID?, _ signOut: BackendSignOut, _ then: @escaping (BackendSignOut) -> Void
   ) {
-    // Another sign-in of the session may be the one that is being renewed.
+    // The renewal may belong to another sign-in of the session.
     guard let call, let renewal = renewals[call],
       renewal.tokens.refreshToken == signOut.providerSession?.refreshToken
     else { return then(signOut) }
@@ -92,17 +93,17 @@ final class Tokens {
 
   // MARK: Revocation
 
-  /// Revokes what a session holds, before it ends otherwise than by a logout.
+  /// Revokes the tokens of a session before it ends without a logout.
   func revokeAll(of session: Session) {
     for tokens in session.machine.providerSessions { revoke(tokens, of: session) }
   }
 
-  /// Revokes tokens that no session has any more, in the background.
+  /// Revokes tokens in the background that no session has any more.
   ///
   /// - Parameters:
-  ///   - profile: whose backend gave them; nil for the session's own.
-  ///   - former: during a reload, the profile that the session had before it: another authority may
-  ///     vouch for the new one's addresses.
+  ///   - profile: the profile whose backend gave the tokens; nil for the session's own.
+  ///   - former: during a reload, the session's profile before the reload. The new profile may have
+  ///     another certificate authority for the addresses.
   func revoke(
     _ tokens: ProviderSession, of session: Session, givenBy profile: Profile? = nil,
     former: Profile? = nil
@@ -118,7 +119,7 @@ final class Tokens {
         of: giver ?? profile ?? own))
   }
 
-  /// Revokes tokens that came after the end of their sign-in: nobody has them.
+  /// Revokes tokens that came after the end of their sign-in, which nobody has.
   func revokeLate(
     _ tokens: ProviderSession, of key: SessionKey, at place: Profile, _ user: UnixUser
   ) {
@@ -126,10 +127,11 @@ final class Tokens {
     revoke(BackendSignOut(sessions.nextCallID(), key, place, user, of: tokens))
   }
 
-  /// Revokes tokens that a stored session has and the restored one has not, if the configuration still says
-  /// where. The former process could not know that they would be dropped.
+  /// Revokes tokens that a stored session has and the restored one does not have, if the
+  /// configuration still has the backend. The former process could not know that they would be
+  /// dropped.
   ///
-  /// - Parameter kept: nil where nothing of it is restored.
+  /// - Parameter kept: the restored session; nil if nothing was restored.
   func revokeDropped(of key: SessionKey, _ record: SessionRecord, keeping kept: SessionSnapshot?) {
     let held = kept?.providerSessions ?? []
     for tokens in record.snapshot.providerSessions
@@ -144,7 +146,8 @@ final class Tokens {
     }
   }
 
-  /// Revokes a refresh token in the background. A failure leaves a token that nobody has.
+  /// Revokes a refresh token in the background. If that fails, the token stays valid, but nobody
+  /// has it.
   func revoke(_ signOut: BackendSignOut) {
     let metadata: Logger.Metadata = [
       "profile": "\(signOut.key.profile)", "uid": "\(signOut.key.uid)",
@@ -159,10 +162,10 @@ final class Tokens {
     }
   }
 
-  /// Whether the Unix user goes on with other tokens of the same person at the same provider. A
-  /// provider may end all of them with one (RFC 7009, 2.1; Auth0, where revocation deletes the grant),
-  /// so that one is left to run out. Tokens of which nobody knows whose they are may be that person's. A
-  /// user pool ends the tokens of one sign-in alone.
+  /// Whether the Unix user still has other tokens of the same person at the same provider. When one
+  /// token is revoked, a provider may end all of them (RFC 7009, 2.1; Auth0, where revocation
+  /// deletes the grant). So the token is left to expire. Tokens of an unknown user may be that
+  /// person's. A user pool ends only the tokens of one sign-in.
   private func goesOn(_ tokens: ProviderSession, of uid: UInt32) -> Bool {
     guard !tokens.issuer.traits.endsOneSignInAlone else { return false }
     return configuration.profileNames.contains { name in
@@ -176,8 +179,9 @@ final class Tokens {
 
   // MARK: The end of the daemon
 
-  /// From now on no session begins a call. Renewals that were not sent are taken back, and those
-  /// that bring no other refresh token are not waited for: the next daemon makes them again.
+  /// From now on no session begins a call. Renewals that were not sent are cancelled. The daemon
+  /// does not wait for renewals that bring no other refresh token: the next daemon makes them
+  /// again.
   func stop() {
     isStopping = true
     for call in renewals.keys.sorted() {
@@ -213,8 +217,8 @@ final class Tokens {
 }
 
 extension ResolvedConfiguration {
-  /// A profile that signs in where these tokens come from, as it is configured now: the named one, or
-  /// another. Nil where there is none.
+  /// A profile that, in the present configuration, signs in where these tokens come from: the named
+  /// profile, or another one. Nil if there is none.
   fileprivate func giver(of tokens: ProviderSession, for name: String) -> Profile? {
     let others = profileNames.filter { $0 != name }
     for profile in ([name] + others).lazy.compactMap({ profiles[$0] }) {

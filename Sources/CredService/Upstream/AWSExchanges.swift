@@ -84,7 +84,7 @@ struct AWSExchanges {
     }
   }
 
-  /// The login of a file, read for each call, because sidecars replace the file.
+  /// Reads the login of a file, anew for each call, because sidecars replace the file.
   func readTokenFile(_ done: @escaping Completion<PreparedCall>) {
     guard let path = profile.settings.webIdentityTokenFile else {
       return done(.failure(.unfitSession(of: .cognitoIdentity)))
@@ -94,7 +94,7 @@ struct AWSExchanges {
     }
   }
 
-  /// How AWS is reached.
+  /// The HTTP settings for AWS.
   var settings: HTTPSettings {
     var settings = HTTPSettings(
       timeout: Sender.awsTimeout, replyLimit: Limits.Upstream.awsReplyBytes)

@@ -12,7 +12,7 @@ enum BackendExchangeCatalog {
   ]
 }
 
-/// A backend that is called for a profile, and the means to do so.
+/// A backend that is called for a profile, with everything needed to call it.
 struct CalledBackend {
   let profile: Profile
   let settings: BackendSettings
@@ -31,7 +31,7 @@ struct CalledBackend {
   var name: String { settings.name }
   var upstream: Upstream { .backend(settings.name) }
 
-  /// How a server is reached that takes the keys of all types.
+  /// The HTTP settings of a server, from the keys that all types of backends have.
   var httpSettings: HTTPSettings {
     var http = HTTPSettings(
       timeout: settings.timeout, replyLimit: Limits.Upstream.backendReplyBytes)
@@ -39,7 +39,7 @@ struct CalledBackend {
     return http
   }
 
-  /// Those of its type.
+  /// The exchanges of the backend's type.
   var exchanges: any BackendExchanges {
     for type in BackendExchangeCatalog.all {
       if let exchanges = type.init(of: self) { return exchanges }
@@ -47,12 +47,12 @@ struct CalledBackend {
     preconditionFailure("no exchanges for backends of type \(settings.type.rawValue)")
   }
 
-  /// What a callback asks for.
+  /// The query of a callback.
   func query(
     _ parts: TokenQueryParts, at provider: String, for user: UnixUser
   ) throws(UpstreamFailure) -> TokenQuery {
     let identifier = try upstream.checked { () throws(InvalidInput) in
-      // What is not sent needs no user name.
+      // If the identifier is not sent, no user name is needed.
       guard settings.kind.sendsUserIdentifier else { return "" }
       return try self.identifier(parts.session?.developerUserIdentifier, of: user)
     }
@@ -72,7 +72,8 @@ struct CalledBackend {
   }
 }
 
-/// The exchanges with one type of backend. What a type does not do, no profile with it asks for.
+/// The exchanges with one type of backend. A profile never asks its backend for something that the
+/// backend's type does not do.
 protocol BackendExchanges: SendableMetatype {
   associatedtype Settings: BackendKind
 
@@ -96,7 +97,7 @@ protocol BackendExchanges: SendableMetatype {
     _ session: ProviderSession, _ way: PoolRenewalWay, _ user: UnixUser,
     _ done: @escaping Completion<PreparedCall>)
 
-  /// Ends a session. Does nothing where a backend cannot be told.
+  /// Ends a session. Does nothing if the backend cannot be told.
   func signOut(_ signOut: BackendSignOut, _ done: @escaping (UpstreamFailure?) -> Void)
 
   /// An action of `account`.
@@ -108,12 +109,12 @@ protocol BackendExchanges: SendableMetatype {
   /// The servers that `check` asks first.
   func places(_ turns: CallTurns) -> [ProbedPlace]
 
-  /// How its own server is reached.
+  /// The HTTP settings of the backend's own server.
   var httpSettings: HTTPSettings { get }
 }
 
 extension BackendExchanges {
-  /// Nil for a backend of another type.
+  /// Returns nil for a backend of another type.
   init?(of called: CalledBackend) {
     guard let settings = called.settings.kind as? Settings else { return nil }
     self.init(settings, called)
@@ -127,7 +128,7 @@ extension BackendExchanges {
     _ query: TokenQuery, _ parts: TokenQueryParts, _ user: UnixUser,
     _ done: @escaping Completion<PreparedCall>
   ) {
-    // It gives no developer tokens, and no plan asks it for one.
+    // The backend gives no developer tokens, and no plan asks it for one.
     done(.failure(.unfitSession(of: upstream)))
   }
 
@@ -161,7 +162,7 @@ extension BackendExchanges {
     called.settings.kind.origin.map { [place($0, turns)] } ?? []
   }
 
-  /// Its own server, at this URL.
+  /// The backend's own server, at this URL.
   func place(_ url: String, _ turns: CallTurns) -> ProbedPlace {
     ProbedPlace(
       name: "backend \(called.name)", upstream: upstream, url: url,
@@ -170,7 +171,7 @@ extension BackendExchanges {
 
   var httpSettings: HTTPSettings { called.httpSettings }
 
-  /// An exchange with its own server.
+  /// An exchange with the backend's own server.
   func exchange<Outcome>(
     _ request: HTTPRequest, secrets: [Secret], operation: String? = nil,
     read: @escaping (HTTPReply) throws(UpstreamFailure) -> Outcome

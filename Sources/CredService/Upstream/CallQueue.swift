@@ -21,8 +21,8 @@ final class CallQueue {
     admission.apply(policy)
   }
 
-  /// Calls `body` once, perhaps at once: when the call may be made, or with the failure of a
-  /// refused call. Report the end of a call with ``Admission/Event/ended(_:_:)``.
+  /// Calls `body` once, perhaps at once: when the call may be made, or with a failure if it is
+  /// refused. Report the end of a call with ``Admission/Event/ended(_:_:)``.
   func enter(
     _ call: Admission.Call, _ clock: any Clock, _ body: @escaping (UpstreamFailure?) -> Void
   ) {
@@ -30,16 +30,16 @@ final class CallQueue {
     handle(.asked(call), clock)
   }
 
-  /// Takes the end of a call, for the log.
+  /// Logs the end of a call.
   ///
-  /// - Parameter user: whom it was for.
+  /// - Parameter user: the user for whom it was made.
   func recordEnd(
     _ failure: UpstreamFailure?, of user: UnixUser, _ now: Instant
   ) -> OutageWatch.Change? {
     outages.ended(failure, of: user, now)
   }
 
-  /// Takes a call out of the queue. False where it has had its turn.
+  /// Takes a call out of the queue. Returns false if the call has had its turn.
   func withdraw(_ id: CallID, _ clock: any Clock) -> Bool {
     guard waiting.removeValue(forKey: id) != nil else { return false }
     handle(.cancelled(id), clock)

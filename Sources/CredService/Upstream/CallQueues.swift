@@ -12,19 +12,19 @@ struct CallQueues {
   /// The limits of AWS's services. A queue gets another limit with its next call.
   var settings: DaemonSettings
   private var queues: [Key: CallQueue] = [:]
-  /// The same queues in the order of their first use, so that they are always served in one order.
+  /// The same queues in the order of their first use, so that the order of service never varies.
   private(set) var inOrder: [CallQueue] = []
 
   init(_ settings: DaemonSettings) {
     self.settings = settings
   }
 
-  /// When the first of them has something to do.
+  /// When the first of the queues has something to do.
   var nextWake: Instant { inOrder.reduce(Instant.distantFuture) { min($0, $1.nextWake) } }
 
   // MARK: Which queue
 
-  /// Nil for a call that reaches no upstream.
+  /// The queue of a call; nil for a call that reaches no upstream.
   mutating func queue(for request: CallRequest) -> CallQueue? {
     let profile = request.profile
     switch request.call {

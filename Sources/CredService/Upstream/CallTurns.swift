@@ -1,16 +1,17 @@
 import CredCore
 import Logging
 
-/// The turns of calls: which of them wait in which queue, and whose outcomes are still wanted.
+/// The turns of calls: the queue in which each call waits, and the calls whose outcomes are still
+/// wanted.
 final class CallTurns {
   private let clock: any Clock
   private let log: Logger
   var queues: CallQueues
   /// Calls that have begun or wait for their turn.
   private var calls: [CallID: PendingCall] = [:]
-  /// Completions that are due but would come within the call of a function.
+  /// Completions that are due, and must not run within the present call of a function.
   private var deferred = DeferredWork()
-  /// For all queues, and for what is deferred.
+  /// One timer for all queues and for deferred work.
   private var timer: (any Timer)?
 
   private struct PendingCall {
@@ -18,11 +19,11 @@ final class CallTurns {
     var completion: ((UpstreamOutcome) -> Void)?
     let queue: CallQueue?
     var isCancelled = false
-    /// Whether its request has gone out, or what was prepared in its place.
+    /// Whether the request of the call was sent, or its prepared outcome was taken.
     var isSent = false
   }
 
-  /// Clients are served again after this time.
+  /// After this time of deferred work, clients are served again.
   private static let turnTime: Duration = .microseconds(25)
 
   init(_ clock: any Clock, _ log: Logger, settings: DaemonSettings) {
@@ -37,9 +38,9 @@ final class CallTurns {
 
   // MARK: A session's calls
 
-  /// Makes a call in its turn: at once where it reaches no upstream.
+  /// Makes a call in its turn, or at once if it reaches no upstream.
   ///
-  /// - Parameter make: makes it, and gives the outcome later.
+  /// - Parameter make: makes the call, and gives the outcome later.
   func start(
     _ request: CallRequest, _ completion: @escaping (UpstreamOutcome) -> Void,
     make: @escaping (@escaping (UpstreamOutcome) -> Void) -> Void
@@ -59,7 +60,7 @@ final class CallTurns {
     armTimer()
   }
 
-  /// A call has had its turn.
+  /// Begins a call whose turn has come.
   private func begin(
     _ request: CallRequest, _ queue: CallQueue, _ refusal: UpstreamFailure?,
     _ make: (@escaping (UpstreamOutcome) -> Void) -> Void
@@ -75,7 +76,7 @@ final class CallTurns {
     }
   }
 
-  /// Whether a prepared call is sent now.
+  /// Whether a prepared call may be sent now.
   func mayBeSent(_ id: CallID) -> Bool {
     guard isWanted(id) else { return false }
     calls[id]?.isSent = true
@@ -98,7 +99,7 @@ final class CallTurns {
 
   // MARK: Other calls
 
-  /// Does something at a backend that is no session's call, in its turn.
+  /// Makes a call at a backend in its turn. The call belongs to no session.
   func perform<Outcome>(
     _ id: CallID, for user: UnixUser?, in profile: Profile, at backend: BackendSettings,
     _ work: @escaping (@escaping Completion<Outcome>) -> Void,
@@ -111,7 +112,7 @@ final class CallTurns {
       in: queues.queue(of: backend), work, completion: completion)
   }
 
-  /// The same in the turn of any queue.
+  /// Makes a call in its turn in any queue. The call belongs to no session.
   func perform<Outcome>(
     _ call: Admission.Call, in queue: CallQueue,
     _ work: @escaping (@escaping Completion<Outcome>) -> Void,
@@ -134,12 +135,12 @@ final class CallTurns {
     armTimer()
   }
 
-  /// Registers something that is no session's call.
+  /// Registers a call that belongs to no session.
   func register(_ id: CallID, in queue: CallQueue?) {
     calls[id] = PendingCall(completion: nil, queue: queue)
   }
 
-  /// - Returns: whether its outcome is wanted.
+  /// - Returns: whether the call's outcome is wanted.
   func end(_ id: CallID) -> Bool {
     calls.removeValue(forKey: id).map { !$0.isCancelled } ?? false
   }
@@ -151,7 +152,7 @@ final class CallTurns {
     armTimer()
   }
 
-  /// Cancels a call that was not sent. Returns false for any other, which is not affected.
+  /// Cancels a call that was not sent. Returns false for any other call, which goes on.
   func withdraw(_ id: CallID) -> Bool {
     guard let call = calls[id], !call.isSent else { return false }
     cancel(id)
@@ -205,7 +206,7 @@ final class CallTurns {
 
   private func timerFired() {
     let now = clock.now
-    // A call that ends may need a queue that there was not.
+    // A call that ends may add a queue.
     for queue in queues.inOrder where queue.nextWake <= now {
       queue.handle(.timePassed, clock)
     }
@@ -213,8 +214,9 @@ final class CallTurns {
     armTimer()
   }
 
-  /// Runs the deferred work for as long as other sources of the loop may run: 10,000 calls may end at
-  /// once when a server stops answering. Work that is deferred meanwhile waits for the next time.
+  /// Runs deferred work, but only for a short time, so that other sources of the loop are served:
+  /// 10,000 calls may end at once when a server stops answering. Work that is deferred meanwhile
+  /// waits for the next run.
   private func runDeferred() {
     let end = clock.now + Self.turnTime
     var left = deferred.count
@@ -235,7 +237,8 @@ final class CallTurns {
 }
 
 extension UpstreamCall {
-  /// The call depends on one user's input: its failure says nothing about calls of other users.
+  /// Whether the call depends on one user's input. Then its failure says nothing about calls of
+  /// other users.
   fileprivate var dependsOnUserInput: Bool {
     if case .signIn = self { true } else { false }
   }

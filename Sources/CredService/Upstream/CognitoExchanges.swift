@@ -104,7 +104,7 @@ struct CognitoExchanges: BackendExchanges {
               } else {
                 try DeveloperCredentials(environment: queries.environment)
               }
-            // Read anew for each call.
+            // These keys are read anew for each call.
             return DeveloperCredentialsCache.Signer(signer: found.signer, isKept: false)
           }
         })
@@ -113,7 +113,7 @@ struct CognitoExchanges: BackendExchanges {
 }
 
 extension DeveloperCredentialsCache {
-  /// Of the commands of `credential_process`.
+  /// Runs the commands of `credential_process`.
   convenience init(_ services: UpstreamServices, random: any RandomNumberGenerator) {
     self.init(clock: services.clock, random: random) { key, timeout, done in
       let upstream = Upstream.backend(key.backend)

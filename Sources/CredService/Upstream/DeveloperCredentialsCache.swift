@@ -1,18 +1,18 @@
 import CredCore
 
-/// The developer credentials of `credential_process`, treated as a session's are: one run of a
-/// command at a time, renewed ahead of their end, dropped where AWS refuses them.
+/// The developer credentials of `credential_process`, treated like those of a session: one run of a
+/// command at a time, renewed before they expire, dropped if AWS refuses them.
 ///
-/// They belong to the backend and the command that made them. A call that began before a reload may
-/// still run the former command, and a call of the new configuration never gets its result.
+/// They belong to the backend and the command that made them. A call from before a reload may still
+/// run the former command, but a call of the new configuration never gets that result.
 final class DeveloperCredentialsCache {
   struct Key: Hashable {
     let backend: String
     let command: [String]
   }
 
-  /// What signs a call, and whether it was there before the call: a refusal may then say no more
-  /// than that it is out of date.
+  /// The keys that sign a call, and whether credd held them before the call: then a refusal may
+  /// only mean that they are out of date.
   struct Signer {
     let signer: SigV4
     let isKept: Bool
@@ -29,13 +29,14 @@ final class DeveloperCredentialsCache {
 
   private struct Kept {
     let credentials: DeveloperCredentials
-    /// From now on the next call renews them, and is signed with them all the same.
+    /// From this time on the next call renews the credentials, and is still signed with the held
+    /// ones.
     let renewedFrom: Instant
     let usableUntil: Instant
   }
 
-  /// Of one key. A run holds it, so that a run that a reload made out of date answers its own calls
-  /// and no others.
+  /// The credentials and the run of one key. A run refers to its entry: if a reload makes the run
+  /// out of date, it answers its own calls and no others.
   private final class Entry {
     var kept: Kept?
     var isRunning = false
@@ -54,15 +55,15 @@ final class DeveloperCredentialsCache {
     self.run = run
   }
 
-  /// The number of keys with credentials or a run.
+  /// How many keys have credentials or a run.
   var count: Int { entries.count }
 
   /// Drops everything. Runs under way answer the calls that wait for them.
   func removeAll() { entries = [:] }
 
-  /// Gives the signer at once if there is one, else after the run under way or a new one.
+  /// Gives the signer at once if there is one, else after the run under way, or after a new run.
   ///
-  /// - Parameter timeout: of a run that starts.
+  /// - Parameter timeout: the timeout of a run that starts.
   func signer(
     for key: Key, timeout: Duration, _ done: @escaping Completion<Signer>
   ) {
@@ -78,7 +79,7 @@ final class DeveloperCredentialsCache {
     start(key, entry, timeout)
   }
 
-  /// Drops credentials that AWS refused, unless others have taken their place.
+  /// Drops credentials that AWS refused, unless others have already replaced them.
   func refused(_ signer: SigV4, for key: Key) {
     guard let entry = entries[key], entry.kept?.credentials.signer == signer else { return }
     entry.kept = nil
@@ -98,7 +99,7 @@ final class DeveloperCredentialsCache {
     case .success(let fresh): entry.kept = kept(fresh)
     case .failure:
       entry.notBefore = clock.now + Self.pause
-      // Nothing is kept: the next call runs the command again.
+      // If the entry has no credentials, it goes, and the next call runs the command again.
       if entry.kept == nil, entries[key] === entry { entries[key] = nil }
     }
     let waiting = entry.waiting

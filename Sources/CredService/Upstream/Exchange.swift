@@ -1,19 +1,19 @@
 import CredCore
 
-/// One request with the way to read its reply.
+/// One request, with the function that reads its reply.
 struct Exchange<Outcome> {
   let request: HTTPRequest
   let settings: HTTPSettings
   let upstream: Upstream
-  /// What the body and the URL hold that is secret, hidden in texts that come back. Headers are
-  /// hidden too.
+  /// The secrets in the body and the URL: they are hidden in texts of the reply. Headers are hidden
+  /// too.
   let secrets: [Secret]
   let read: (HTTPReply) throws(UpstreamFailure) -> Outcome
-  /// Its name in metrics; nil for a part of a session's call, which is counted as a whole.
+  /// The name in metrics; nil for a part of a session's call, which is counted as a whole.
   var operation: String?
-  /// Whether a failure is worth one more request, which is prepared anew.
+  /// Whether the exchange is made once more after a failure, with a newly prepared request.
   var isRepeated: (UpstreamFailure) -> Bool = { _ in false }
-  /// Whether the clock may trust the server: it is AWS's own.
+  /// Whether the clock may trust the server's time: only servers of AWS.
   var tellsTime: Bool
 
   init(
@@ -42,7 +42,7 @@ enum PreparedCall {
   case outcome(UpstreamOutcome)
 }
 
-/// What a token callback carries of its session.
+/// The parts of a token callback that come from its session.
 struct TokenQueryParts {
   let identityID: IdentityID?
   let logins: LoginsMap
@@ -75,7 +75,7 @@ extension UpstreamOutcome {
 }
 
 extension Result where Failure == UpstreamFailure {
-  /// Nil for a success.
+  /// The failure; nil for a success.
   var failure: UpstreamFailure? {
     if case .failure(let failure) = self { failure } else { nil }
   }

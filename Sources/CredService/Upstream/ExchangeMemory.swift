@@ -1,6 +1,6 @@
 import CredCore
 
-/// What exchanges keep from one call to the next.
+/// State that exchanges keep from one call to the next.
 final class ExchangeMemory {
   /// Generates uids of devices at sample servers, and identifiers of assertions.
   var random: any RandomNumberGenerator
@@ -16,7 +16,7 @@ final class ExchangeMemory {
     signatureClock = SignatureClock(sender.services.clock)
   }
 
-  /// Drops what belongs to the old backends.
+  /// Drops the state of the old backends.
   func forget() {
     developerCredentials.removeAll()
     discovery.forget()

@@ -27,7 +27,7 @@ struct ExecExchanges: BackendExchanges {
 }
 
 extension Command {
-  /// A command sees nothing of credd's own environment.
+  /// The environment of a command, without credd's own environment.
   static func environment(_ settings: [String: Secret]) -> [(name: String, value: Secret)] {
     var environment = settings
     environment["PATH"] = settings["PATH"] ?? Secret("/usr/local/bin:/usr/bin:/bin")

@@ -116,8 +116,7 @@ struct HTTPExchanges: BackendExchanges {
     }
   }
 
-  /// The backend with the tokens that it gets: the host's own, and the user's session where there is
-  /// one.
+  /// The backend with the tokens to send: the host's own, and the user's session if there is one.
   private func http(_ session: BackendSession?, _ done: @escaping Completion<HTTPBackend>) {
     let token = session.flatMap { $0.token.isEmpty ? nil : $0.token }
     sender.readFileIfNamed(

@@ -1,11 +1,11 @@
 import CredCore
 
-/// Exchanges with a backend of type `oidc` for a session that is signed in there.
+/// Exchanges with a backend of type `oidc`, for a session of a user who has signed in there.
 struct OIDCExchanges: BackendExchanges {
   let called: CalledBackend
   private let provider: ProviderExchanges?
 
-  /// A lost reply may cost the session: it is worth a longer wait than other calls.
+  /// A lost reply may cost the session, so credd waits longer than for other calls.
   private static let renewalTimeout: Duration = .seconds(30)
 
   init(_ settings: OIDCSettings, _ called: CalledBackend) {
@@ -32,7 +32,8 @@ struct OIDCExchanges: BackendExchanges {
     }
   }
 
-  /// The client that got a session's tokens, at the place that gave them. They are sent to no other.
+  /// The client that got a session's tokens, at the token endpoint that gave them. They are sent to
+  /// no other.
   private func client(
     for session: ProviderSession, _ done: @escaping Completion<(ProviderExchanges, OIDCClient)>
   ) {
@@ -76,17 +77,18 @@ struct OIDCExchanges: BackendExchanges {
         }
       case .failure(let failure):
         if let token = renewal.refresh { return .refreshTokenReplaced(token, failure) }
-        // It ends the session, and the former token lives: it is to be revoked.
+        // The failure ends the session, but the former token still lives and must be revoked.
         guard failure.failureClass == .signInRequired else { throw failure }
         return .refreshTokenReplaced(session.refreshToken, failure)
       }
     }
-    // The former token may still be taken for a moment. A refusal without a reason is asked once more.
+    // The provider may accept the former token for a moment. After a refusal without a reason,
+    // credd asks once more.
     exchange.isRepeated = { $0.isReplyLost || $0.remedy == .onceMore }
     return exchange
   }
 
-  /// Without an address for that a session ends by itself.
+  /// If the provider has no address for a sign-out, the session ends by itself.
   func signOut(_ signOut: BackendSignOut, _ done: @escaping (UpstreamFailure?) -> Void) {
     guard let session = signOut.providerSession, !session.refreshToken.isEmpty else {
       return sender.later { done(nil) }
@@ -111,8 +113,8 @@ struct OIDCExchanges: BackendExchanges {
     }
   }
 
-  /// The discovery document, with what it names. Where the configuration has what a sign-in needs,
-  /// credd asks for no such document: then the token endpoint alone.
+  /// The discovery document and the servers that it names. If the configuration names all servers,
+  /// credd never reads that document: then only the token endpoint.
   func places(_ turns: CallTurns) -> [ProbedPlace] {
     guard let issuer = provider?.issuerURL else { return [] }
     let endpoints = called.settings.kind.providerEndpoints
@@ -127,17 +129,17 @@ struct OIDCExchanges: BackendExchanges {
   }
 }
 
-/// How `check` reads what a provider of OpenID Connect answers.
+/// How `check` reads the answers of a provider of OpenID Connect.
 enum ProviderProbe {
-  /// The discovery document must fit the configuration. It says where the keys and the token endpoint
-  /// are.
+  /// The discovery document, which must fit the configuration. It names the addresses of the keys
+  /// and of the token endpoint.
   case discovery(OIDCIssuer, ProviderEndpoints)
-  /// By them Cognito verifies ID tokens.
+  /// The keys with which Cognito verifies ID tokens.
   case keys
 
-  /// What is asked next.
+  /// The servers to ask next.
   ///
-  /// - Throws: why the answer is of no use.
+  /// - Throws: why the answer cannot be used.
   func places(
     after reply: HTTPReply, _ place: ProbedPlace
   ) throws(UpstreamFailure) -> [ProbedPlace] {
@@ -166,7 +168,7 @@ enum ProviderProbe {
 }
 
 extension ProbedPlace {
-  /// Any answer will do: without a form it is a refusal.
+  /// Any answer shows that the server works: without a form, it is a refusal.
   fileprivate static func tokenEndpoint(_ url: HTTPURL, of place: ProbedPlace) -> ProbedPlace {
     ProbedPlace(
       name: "\(place.name) token endpoint", upstream: place.upstream, url: url.text,

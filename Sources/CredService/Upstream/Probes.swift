@@ -6,9 +6,9 @@ struct ProbedPlace: Hashable {
   let upstream: Upstream
   let url: String
   let settings: HTTPSettings
-  /// In which a question waits for its turn, among the calls to the same server.
+  /// The queue in which a request waits for its turn, among the calls to the same server.
   let queue: CallQueue
-  /// How its answer is read; nil where any answer will do.
+  /// How the answer is read; nil if any answer is good.
   var reading: ProviderProbe?
 
   static func == (one: ProbedPlace, other: ProbedPlace) -> Bool {
@@ -27,7 +27,7 @@ package struct ProbeOutcome: Sendable {
   package struct Answer: Sendable {
     package let status: Int
     package let connection: HTTPConnection?
-    /// How far the server's clock is ahead of this host's; nil where it says no time.
+    /// How far the server's clock is ahead of this host's; nil if the server gives no time.
     package let clockDifference: Duration?
   }
 }
@@ -38,7 +38,7 @@ private final class ProbeRun {
   let completion: ([ProbeOutcome]) -> Void
   var left: ArraySlice<ProbedPlace>
   var outcomes: [ProbeOutcome] = []
-  /// While a question waits for its turn.
+  /// Armed while a request waits for its turn.
   var timer: (any Timer)?
 
   init(
@@ -50,7 +50,7 @@ private final class ProbeRun {
     left = places[...]
   }
 
-  /// Reports servers as not asked: the next ones.
+  /// Reports the next servers as not asked.
   func skip(_ count: Int) {
     outcomes += left.prefix(count).map {
       ProbeOutcome(name: $0.name, duration: .zero, result: .failure(.notAsked($0.upstream)))
@@ -65,7 +65,7 @@ final class ServerProbes {
   private let sender: Sender
   private let memory: ExchangeMemory
 
-  /// How long a question waits for its turn: a busy server must not take the time of all others.
+  /// How long a request waits for its turn: a busy server must not take the time of all others.
   private static let probeWait: Duration = .seconds(15)
 
   init(_ turns: CallTurns, _ sender: Sender, _ memory: ExchangeMemory) {
@@ -76,11 +76,11 @@ final class ServerProbes {
 
   private var services: UpstreamServices { sender.services }
 
-  /// What a server brought, and which servers it named.
+  /// The outcome of a server, and the further servers that it named.
   private typealias Probed = (outcome: ProbeOutcome, further: [ProbedPlace])
 
   /// Sends a request that changes nothing to each server of the profiles, one after another. Any
-  /// answer counts: it is the server that is looked for.
+  /// answer counts, because it shows that the server works.
   ///
   /// Each request has its turn in a queue of ordinary calls, and counts against their rate and number.
   func start(_ request: ProbeRequest, _ completion: @escaping ([ProbeOutcome]) -> Void) {
@@ -158,11 +158,11 @@ final class ServerProbes {
 extension HTTPSettings {
   private static let probeTimeout: Duration = .seconds(10)
 
-  /// Those of a question that changes nothing.
+  /// The settings for a request that changes nothing.
   var probing: HTTPSettings {
     var settings = self
     settings.timeout = min(timeout, Self.probeTimeout)
-    // Its address and its certificate are asked for.
+    // A new connection checks the server's address and its certificate too.
     settings.isSentOnce = true
     settings.describesConnection = true
     return settings

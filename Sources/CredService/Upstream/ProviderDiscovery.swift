@@ -1,15 +1,16 @@
 import CredCore
 
-/// The URLs of providers: configured, or from their discovery documents, which are kept for some time.
+/// The URLs of providers, from the configuration or from discovery documents, which are kept for
+/// some time.
 final class ProviderDiscovery {
-  /// Whose discovery document was read. Two profiles with the same backend share it.
+  /// The provider whose discovery document was read. Two profiles with the same backend share it.
   private struct Key: Hashable {
     let issuer: OIDCIssuer
     let backend: String
     let caFile: String?
   }
 
-  /// What is known of a provider, and for how long.
+  /// The known metadata of a provider, and how long they count.
   private struct Known {
     let metadata: ProviderMetadata
     let until: Instant
@@ -24,7 +25,7 @@ final class ProviderDiscovery {
 
   func forget() { known = [:] }
 
-  /// - Parameter backend: of a provider.
+  /// - Parameter backend: a provider.
   func metadata(
     of issuer: OIDCIssuer, for backend: BackendSettings,
     _ done: @escaping Completion<ProviderMetadata>
@@ -40,7 +41,7 @@ final class ProviderDiscovery {
       case .success(let found):
         self.known[key] = found
         done(.success(found.metadata))
-      // What was known stays of use while the provider cannot be asked.
+      // While the provider cannot be asked, the known metadata are still used.
       case .failure(let failure):
         if let known, failure.failureClass.isTransient { return done(.success(known.metadata)) }
         done(.failure(failure))
@@ -48,13 +49,13 @@ final class ProviderDiscovery {
     }
   }
 
-  /// What is known already, without a request; nil if nothing is.
+  /// The metadata that are known without a request; nil if there are none.
   func knownMetadata(of issuer: OIDCIssuer, for backend: BackendSettings) -> ProviderMetadata? {
     ProviderMetadata(issuer, configured: backend.kind.providerEndpoints)
       ?? known[Key(issuer: issuer, backend: backend.name, caFile: backend.kind.caFile)]?.metadata
   }
 
-  /// Asks where the issuer says. The pool may have turned back to its original issuer meanwhile.
+  /// Asks at the issuer's address. The pool may have gone back to its original issuer meanwhile.
   private func discoverPool(
     _ issuer: OIDCIssuer, _ backend: BackendSettings, _ done: @escaping Completion<Known>
   ) {
@@ -66,7 +67,7 @@ final class ProviderDiscovery {
     }
   }
 
-  /// - Parameter place: the issuer under which the document is.
+  /// - Parameter place: the issuer at whose address the document is.
   private func discover(
     _ issuer: OIDCIssuer, at place: OIDCIssuer, _ backend: BackendSettings,
     _ done: @escaping Completion<Known>
@@ -87,7 +88,7 @@ final class ProviderDiscovery {
 }
 
 extension BackendSettings {
-  /// How a provider's URLs are reached.
+  /// The HTTP settings for a provider's URLs.
   func providerHTTP(timeout: Duration) -> HTTPSettings {
     var settings = HTTPSettings(timeout: timeout, replyLimit: Limits.OIDC.replyBytes)
     settings.caFile = kind.caFile

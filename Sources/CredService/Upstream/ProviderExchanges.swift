@@ -1,14 +1,14 @@
 import CredCore
 
-/// Exchanges by OpenID Connect: with its providers, and with the Hosted UI of user pools.
+/// Exchanges by OpenID Connect, with providers and with the Hosted UI of user pools.
 struct ProviderExchanges {
   let settings: any ProviderKind
   let issuer: ProviderIssuer
-  /// Whose tokens they are; nil for an issuer that is no URL.
+  /// The issuer of the tokens; nil if the issuer is no URL.
   let issuerURL: OIDCIssuer?
   let called: CalledBackend
 
-  /// Nil for a backend that is no provider.
+  /// Returns nil for a backend that is no provider.
   init?(_ called: CalledBackend) {
     guard let settings = called.settings.kind as? any ProviderKind,
       let issuer = called.profile.plan.backend.issuer
@@ -31,7 +31,8 @@ struct ProviderExchanges {
     called.memory.discovery.metadata(of: issuerURL, for: called.settings, done)
   }
 
-  /// The page that ends a browser's own session there, as far as it is known; nil where there is none.
+  /// The page that ends a browser's own session at the provider; nil if there is none, or if none
+  /// is known yet.
   var logoutURL: String? {
     guard let browser = called.profile.browser, let issuerURL else { return nil }
     let metadata = called.memory.discovery.knownMetadata(of: issuerURL, for: called.settings)
@@ -44,9 +45,9 @@ struct ProviderExchanges {
 
   // MARK: The client
 
-  /// The client, with its secret or key as the file holds it now.
+  /// The client, with the secret or key that the file holds now.
   ///
-  /// - Parameter provider: whom it talks to.
+  /// - Parameter provider: the provider to which the client sends requests.
   func client(at provider: ProviderMetadata, _ done: @escaping Completion<OIDCClient>) {
     authentication(at: provider) { result in
       done(
@@ -80,7 +81,7 @@ struct ProviderExchanges {
     }
   }
 
-  /// How long a signature may take, behind those of other sign-ins.
+  /// How long a signature may take, including the wait for those of other sign-ins.
   private static let signingTimeout: Duration = .seconds(10)
 
   private func assertion(
@@ -119,11 +120,11 @@ struct ProviderExchanges {
     }
   }
 
-  /// An exchange that is sent once: a refresh token, a code or an assertion that comes twice is taken for
-  /// a stolen one.
+  /// An exchange that is sent only once: if a refresh token, a code or an assertion comes twice,
+  /// the provider takes it for stolen.
   ///
   /// - Parameters:
-  ///   - secrets: besides the client's own.
+  ///   - secrets: secrets besides the client's own.
   ///   - operation: see ``Exchange/operation``.
   func exchange<Outcome>(
     _ request: HTTPRequest, _ client: OIDCClient, secrets: [Secret],
@@ -231,7 +232,7 @@ extension ProviderExchanges {
 }
 
 extension ProviderConversation.Request {
-  /// Its name in metrics.
+  /// The name in metrics.
   fileprivate var label: String {
     switch self {
     case .prepare: "discovery"

@@ -51,7 +51,7 @@ struct SampleExchanges: BackendExchanges {
           return .exchange(
             exchange(request, secrets: [password]) { reply throws(UpstreamFailure) in
               let session = try server.session(from: reply, of: signIn, cipher: crypto)
-              // The server wants the device's user name as the developer user identifier.
+              // The server requires the device's user name as the developer user identifier.
               return .signedIn(
                 BackendSession(token: session.packed, developerUserIdentifier: username))
             })

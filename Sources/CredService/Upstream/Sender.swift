@@ -1,17 +1,17 @@
 import CredCore
 
-/// Sends requests and runs commands, and gets what they need: files, libraries, work on a thread. It
-/// knows no session and no turns.
+/// Sends requests and runs commands, and gets the files, libraries and computed values that they
+/// need. It knows no sessions and no turns.
 final class Sender {
   let services: UpstreamServices
-  /// Gets each request that has ended and has a name in metrics.
+  /// Called with each request that has ended and has a name in metrics.
   var requestEnded: ((EndedRequest) -> Void)?
   private let turns: CallTurns
   private let files: FilesBeingRead
 
-  /// An exchange that takes longer ends as a failure and is tried again.
+  /// If an exchange takes longer, it fails and is tried again.
   static let awsTimeout: Duration = .seconds(10)
-  /// How long work on a thread may take, behind that of at most as many sign-ins as there are threads.
+  /// How long work on a thread may take, including the wait for the work of other sign-ins.
   private static let proofTimeout: Duration = .seconds(10)
 
   init(_ services: UpstreamServices, _ turns: CallTurns) {
@@ -47,7 +47,7 @@ final class Sender {
     }
   }
 
-  /// Sends what can be made into a request; the result comes later in any case.
+  /// Sends an exchange if its request can be made; the result comes later in any case.
   func send<Outcome>(
     _ done: @escaping Completion<Outcome>,
     _ exchange: () throws(UpstreamFailure) -> Exchange<Outcome>
@@ -59,7 +59,7 @@ final class Sender {
     }
   }
 
-  /// Sends once more what may have been lost on its way.
+  /// Sends an exchange, and once more if it may have been lost on its way.
   func sendTwice<Outcome>(_ exchange: Exchange<Outcome>, _ done: @escaping Completion<Outcome>) {
     send(exchange) { [unowned self] result in
       guard let failure = result.failure, exchange.isRepeated(failure) else { return done(result) }
@@ -84,8 +84,8 @@ final class Sender {
     }
   }
 
-  /// - Parameter status: a provider that answers a question for a device code by 500 is asked again,
-  ///   without a failure of the sign-in.
+  /// - Parameter status: the status of the reply. If a provider answers 500 to a question about a
+  ///   device code, it is asked again, and the sign-in does not fail.
   private func report<Outcome>(
     _ exchange: Exchange<Outcome>, _ failure: UpstreamFailure?, status: Int = 0, in time: Duration
   ) {
@@ -120,7 +120,7 @@ final class Sender {
     }
   }
 
-  /// The same for a file that need not be configured.
+  /// Reads a small file if the configuration names it.
   func readFileIfNamed(
     _ path: String?, as text: FileText, key: String, for upstream: Upstream,
     _ done: @escaping Completion<Secret?>
@@ -129,7 +129,7 @@ final class Sender {
     readFile(path, as: text, key: key, for: upstream) { done($0.map { $0 }) }
   }
 
-  /// The secret of a client as its file holds it now; nil for a public client.
+  /// The secret of a client that its file holds now; nil for a public client.
   func readClientSecret(
     _ path: String?, for upstream: Upstream, _ done: @escaping Completion<Secret?>
   ) {
@@ -143,7 +143,7 @@ final class Sender {
     }
   }
 
-  /// Computes a proof of a sign-in, which takes milliseconds, on a thread.
+  /// Computes a proof of a sign-in on a thread, because it takes milliseconds.
   func compute(
     _ proof: PoolProof, for upstream: Upstream, _ done: @escaping Completion<PoolProof.Result>
   ) {
@@ -162,8 +162,8 @@ final class Sender {
   }
 }
 
-/// Files that are being read, with the calls that wait for them: a file on a dead disk takes one
-/// thread and leaves the others to files that can be read.
+/// Files that are being read, with the calls that wait for them. A file on a dead disk takes only
+/// one thread; the other threads read other files.
 final class FilesBeingRead {
   /// A file that the configuration names by a key.
   private struct NamedFile: Hashable {
@@ -175,17 +175,17 @@ final class FilesBeingRead {
 
   private let services: UpstreamServices
   private var waiting: [NamedFile: [(Content?) -> Void]] = [:]
-  /// Those that missed their deadline and are being read still.
+  /// Files that missed their deadline and are still being read.
   private var hanging: Set<NamedFile> = []
 
-  /// A small file that takes longer hangs.
+  /// If reading a small file takes longer, it hangs.
   private static let timeout: Duration = .seconds(5)
 
   init(_ services: UpstreamServices) {
     self.services = services
   }
 
-  /// - Parameter done: gets nil if the file does not answer.
+  /// - Parameter done: gets nil if the file could not be read in time.
   func read(_ path: String, key: String, _ done: @escaping (Content?) -> Void) {
     let file = NamedFile(path: path, key: key)
     guard !hanging.contains(file) else { return done(nil) }
@@ -209,7 +209,7 @@ final class FilesBeingRead {
 }
 
 extension Command {
-  /// The program, for operators. Arguments may be secrets.
+  /// The program, without arguments, for operators: arguments may be secrets.
   fileprivate var program: String { arguments.first ?? "" }
 }
 

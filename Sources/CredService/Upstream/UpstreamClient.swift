@@ -1,11 +1,12 @@
 package import CredCore
 
-/// Gets the result of something that was asked of an upstream, later.
+/// Takes the result of a request to an upstream, later.
 typealias Completion<Value> = (Result<Value, UpstreamFailure>) -> Void
 
-/// Makes the calls of sessions: waits for their turn, turns them into exchanges, reads the replies.
+/// Makes the calls of sessions: waits for the turn of each, makes an exchange of it, reads the
+/// reply.
 ///
-/// Every call ends: its turn, its files, its request and its command have deadlines.
+/// Every call ends, because its turn, its files, its request and its command have deadlines.
 package final class UpstreamClient: UpstreamPerforming {
   private let turns: CallTurns
   private let sender: Sender
@@ -21,8 +22,8 @@ package final class UpstreamClient: UpstreamPerforming {
     probes = ServerProbes(turns, sender, memory)
   }
 
-  /// Drops what belongs to the old backends and limits. Queues stay, with their outages, and get
-  /// the limits of their next call.
+  /// Drops the state of the old backends and limits. Queues stay with their outages, and get new
+  /// limits with their next call.
   package func apply(_ settings: DaemonSettings) {
     turns.queues.settings = settings
     memory.forget()
@@ -39,7 +40,7 @@ package final class UpstreamClient: UpstreamPerforming {
   package func withdraw(_ id: CallID) -> Bool { turns.withdraw(id) }
   package func cancel(_ id: CallID) { turns.cancel(id) }
 
-  /// Nil for a profile without a backend.
+  /// The profile's backend; nil if it has none.
   private func backend(of profile: Profile) -> CalledBackend? {
     CalledBackend(profile, sender, memory)
   }
@@ -52,10 +53,10 @@ package final class UpstreamClient: UpstreamPerforming {
     turns.start(request, completion) { [unowned self] done in make(request, done) }
   }
 
-  /// Makes a call whose turn has come. The outcome comes later, never within this function; for a
-  /// call that is cancelled before it is sent, never.
+  /// Makes a call whose turn has come. The outcome comes later, never within this function. If the
+  /// call is cancelled before it is sent, no outcome comes.
   ///
-  /// - Parameter first: why it is made once more.
+  /// - Parameter first: the failure because of which the call is made once more.
   private func make(
     _ request: CallRequest, after first: UpstreamFailure? = nil,
     _ done: @escaping (UpstreamOutcome) -> Void
@@ -221,7 +222,7 @@ package final class UpstreamClient: UpstreamPerforming {
 }
 
 extension Profile {
-  /// The profile by whose backend a session's tokens are renewed: the one that gave them.
+  /// The profile whose backend gave a session's tokens, and so renews them.
   func giving(_ session: ProviderSession) -> Profile {
     link.flatMap { $0.plan.backend.issuer == session.issuer ? $0 : nil } ?? self
   }

@@ -67,7 +67,8 @@ extension UserPoolExchanges {
     send(action, isSentOnce: true) { () throws(InvalidInput) in
       request
     } reading: { reply throws(UpstreamFailure) in
-      // Where it went is left out: only of a user who exists does a pool know it.
+      // The answer does not say where the code went, because a pool knows that only for a user who
+      // exists.
       _ = try action.client.codeSent(from: reply)
       return .codeSent(nil)
     }
@@ -124,7 +125,7 @@ extension UserPoolExchanges {
     }
   }
 
-  /// Names what changes alone: a pool refuses factors that it does not have.
+  /// Names only the factors that change: a pool refuses factors that it does not have.
   private func sendFactors(_ choice: MFAChoice, _ action: PoolAccountCall) {
     let (client, token) = (action.client, action.token)
     let present = exchange(
@@ -189,7 +190,7 @@ extension UserPoolExchanges {
 
   // MARK: Requests
 
-  /// Sends what answers nothing.
+  /// Sends a change whose reply has no content.
   private func sendChange(
     _ action: PoolAccountCall, _ request: () throws(InvalidInput) -> HTTPRequest
   ) {
@@ -199,8 +200,8 @@ extension UserPoolExchanges {
     }
   }
 
-  /// - Parameter isSentOnce: for what changes something, makes the pool send a message, or judges a
-  ///   secret: the connection is a new one then.
+  /// - Parameter isSentOnce: true for a request that changes something, makes the pool send a
+  ///   message, or lets it judge a secret. Then the connection is a new one.
   private func send(
     _ action: PoolAccountCall, isSentOnce: Bool, _ request: () throws(InvalidInput) -> HTTPRequest,
     reading read: @escaping (HTTPReply) throws(UpstreamFailure) -> AccountResult

@@ -10,7 +10,7 @@ struct UserPoolExchanges: BackendExchanges {
     self.called = called
   }
 
-  /// The app client of the user pool, with its secret as the file holds it now.
+  /// The app client of the user pool, with the secret that the file holds now.
   func client(_ done: @escaping Completion<UserPoolClient>) {
     sender.readClientSecret(settings.clientSecretFile, for: upstream) { secret in
       done(
@@ -49,7 +49,7 @@ struct UserPoolExchanges: BackendExchanges {
     }
   }
 
-  /// The app client that gave a session's tokens. To another one they are not sent.
+  /// The app client that gave a session's tokens. They are sent to no other.
   func client(
     for session: ProviderSession, _ done: @escaping Completion<UserPoolClient>
   ) {
@@ -93,8 +93,8 @@ struct UserPoolExchanges: BackendExchanges {
     var exchange = self.exchange(
       request, client, secrets: [session.refreshToken], operation: operation
     ) { reply throws(UpstreamFailure) in outcome(try client.renewal(from: reply), reply) }
-    // A pool that rotates refresh tokens may have used this one up. For some seconds it takes it
-    // again; later it takes it for stolen.
+    // If the pool rotates refresh tokens, this token may be used up. The pool accepts it again for
+    // some seconds; later it takes the token for stolen.
     exchange.isRepeated = { $0.isReplyLost }
     return exchange
   }
@@ -102,8 +102,9 @@ struct UserPoolExchanges: BackendExchanges {
   /// An exchange with a user pool.
   ///
   /// - Parameters:
-  ///   - secrets: besides the client's own.
-  ///   - isSentOnce: whether the pool must not get it twice: an answer, a code, a new password.
+  ///   - secrets: secrets besides the client's own.
+  ///   - isSentOnce: whether the pool must get the request only once: an answer, a code, a new
+  ///     password.
   ///   - operation: see ``Exchange/operation``.
   func exchange<Outcome>(
     _ request: HTTPRequest, _ client: UserPoolClient, secrets: [Secret],

@@ -1,10 +1,10 @@
 import CredCore
 
-/// The end of a session at its user pool: on this host alone, or everywhere.
+/// Ends a session at its user pool: only on this host, or everywhere.
 extension UserPoolExchanges {
   func signOut(_ signOut: BackendSignOut, _ done: @escaping (UpstreamFailure?) -> Void) {
     guard let session = signOut.providerSession, !session.refreshToken.isEmpty else {
-      // Without a refresh token nothing is left to revoke, and nothing to sign out with.
+      // Without a refresh token there is nothing to revoke, and no means to sign out.
       let failure = signOut.isGlobal ? signOut.noSession : nil
       return sender.later { done(failure) }
     }
@@ -25,7 +25,8 @@ extension UserPoolExchanges {
     }
   }
 
-  /// An access token is needed. One that is held may have been revoked: then a new one is asked for.
+  /// A global sign-out needs an access token. A held one may have been revoked: then the pool is
+  /// asked for a new one.
   private func signOutGlobally(
     _ session: ProviderSession, _ client: UserPoolClient,
     _ done: @escaping (UpstreamFailure?) -> Void
@@ -53,7 +54,7 @@ extension UserPoolExchanges {
       ) { result in
         switch result {
         case .success(let tokens): endEverywhere(tokens.access.token, client, done)
-        // A pool, or an emulator, that is older than the operation.
+        // The pool, or an emulator, does not know the new operation.
         case .failure(let failure)
         where failure.namesUnknownOperation && way == .getTokensFromRefreshToken:
           renewAndSignOut(session, client, way: .refreshTokenAuth, done)

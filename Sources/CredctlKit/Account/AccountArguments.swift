@@ -1,7 +1,7 @@
 internal import CredCore
 
-/// The command line of `account`, whose profile may stand before the action: to ArgumentParser the
-/// action is a verb of its own.
+/// The command line of `account`. The profile may come before the action, but for ArgumentParser
+/// the action is a verb.
 public enum AccountArguments {
   /// Options with a value.
   private static let withValue = [
@@ -12,15 +12,15 @@ public enum AccountArguments {
   /// Names of the actions.
   public static let actions = AccountAction.allCases.map(\.rawValue)
 
-  /// Puts the action behind `account`, and the profile behind `--profile`.
+  /// Puts the action after `account`, and the profile after `--profile`.
   ///
-  /// - Parameter arguments: after the program's name.
-  /// - Returns: the arguments as they are, if they are not those of an action.
-  /// - Throws: a ``Failure`` with ``Sysexit/usage`` for an action that there is not.
+  /// - Parameter arguments: the arguments after the program's name.
+  /// - Returns: the arguments unchanged, if they are not those of an action.
+  /// - Throws: a ``Failure`` with ``Sysexit/usage`` for an unknown action.
   public static func inOrder(_ arguments: [String]) throws(Failure) -> [String] {
     let words = words(arguments)
     guard words.count > 1, arguments[words[0]] == "account" else { return arguments }
-    // A profile may have the name of an action: then the action follows.
+    // A profile may have the same name as an action: then the action follows.
     if words.count > 2, actions.contains(arguments[words[2]]) {
       guard !namesProfile(arguments) else { throw Failure(.usage, DefaultProfile.namedTwice) }
       return moved(arguments, verb: words[0], action: words[2], profile: words[1])
@@ -47,7 +47,7 @@ public enum AccountArguments {
     arguments.contains { $0 == "-p" || $0 == "--profile" || $0.hasPrefix("--profile=") }
   }
 
-  /// The places of the words that are no options, nor their values.
+  /// The places of the words that are neither options nor values of options.
   private static func words(_ arguments: [String]) -> [Int] {
     var words: [Int] = []
     var isValue = false

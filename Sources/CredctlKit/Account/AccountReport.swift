@@ -1,10 +1,10 @@
 public import CredCore
 
-/// What became of an action of `account`, for people.
+/// The result of an action of `account`, for people.
 public enum AccountReport {
-  /// Where a code went, as `account` replies; nil if it does not say.
+  /// Where a code went, from the reply to `account`; nil if the reply does not say it.
   ///
-  /// - Parameter reply: checked against ``ReplyShape/account``.
+  /// - Parameter reply: a reply that was checked against ``ReplyShape/account``.
   public static func delivery(_ reply: JSONValue) -> String? {
     guard let delivery = reply["Delivery"], let place = delivery["Destination"]?.text else {
       return nil
@@ -39,7 +39,7 @@ public enum AccountReport {
       : "the account is to be confirmed\n"
   }
 
-  /// The reply to `get`: attributes and second factors, one a line.
+  /// The reply to `get`: attributes and second factors, one in each line.
   public static func account(_ reply: JSONValue, on display: TextTable.Display) -> String {
     var table = TextTable(header: ["ATTRIBUTE", "VALUE"], shrinking: [(1, 10), (0, 10)])
     if case .object(let attributes) = reply["Attributes"] {
@@ -66,7 +66,7 @@ public enum AccountReport {
 
 /// The replies to `account` with `devices`, which come in pages.
 public struct DevicePages: Sendable {
-  /// A user has tens of devices. A pool whose pages have no end is faulty.
+  /// The most pages. A user has tens of devices, so a pool with endless pages is faulty.
   private static let most = 100
 
   private var devices: [JSONValue] = []
@@ -78,7 +78,7 @@ public struct DevicePages: Sendable {
 
   /// Adds a page.
   ///
-  /// - Throws: where the pages do not come to an end.
+  /// - Throws: if there are too many pages.
   public mutating func add(_ reply: JSONValue) throws(Failure) {
     if case .array(let devices) = reply["Devices"] { self.devices += devices }
     count += 1
@@ -89,7 +89,7 @@ public struct DevicePages: Sendable {
     }
   }
 
-  /// A table of all.
+  /// A table of all devices.
   public func rendered(on display: TextTable.Display, now: WallTime) -> String {
     guard !devices.isEmpty else { return "no devices\n" }
     var table = TextTable(

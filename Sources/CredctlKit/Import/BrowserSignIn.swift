@@ -1,10 +1,10 @@
 internal import CredCore
 
 extension MobileConfiguration {
-  /// How an app signs its users in with a browser: `OAuth` of `Auth`, for a user pool's Hosted UI, or
-  /// with URLs of its own for another provider, such as Auth0.
+  /// How an app signs in its users with a browser: `OAuth` of `Auth`, for a user pool's Hosted UI,
+  /// or with custom URLs for another provider, such as Auth0.
   struct BrowserSignIn: Equatable {
-    /// Where browsers of a host come back to; it must be registered.
+    /// The address to which browsers of a host come back; it must be registered.
     static let localRedirectURI = "http://localhost:8976/"
 
     /// A parameter of the URLs that a browser opens.
@@ -15,9 +15,9 @@ extension MobileConfiguration {
 
     /// A provider that is no user pool.
     struct Provider: Equatable {
-      /// Whether Auth0's own names of URLs fit it.
+      /// Whether the provider's URLs have Auth0's paths.
       var isAuth0: Bool
-      /// Those that are not as Auth0 has them.
+      /// The URLs that differ from Auth0's.
       var endpoints: [Parameter] = []
       var authorize: [Parameter] = []
       var logout: [Parameter] = []
@@ -26,19 +26,19 @@ extension MobileConfiguration {
     /// A host's name.
     var domain: String
     var clientID: String?
-    /// Whether the file has a secret of the client. The secret itself is not read.
+    /// Whether the file has a client secret. The secret itself is not read.
     var hasSecret: Bool
-    /// Those that a browser of a host can come back to.
+    /// The redirect URIs to which a browser of a host can come back.
     var redirectURIs: [String]
     var logoutRedirectURI: String?
     var scopes: [String]
-    /// Nil for a Hosted UI.
+    /// The provider; nil for a Hosted UI.
     var provider: Provider?
   }
 }
 
 extension MobileConfiguration.BrowserSignIn {
-  /// - Throws: for a value that is no domain, URL, client's id or scope.
+  /// - Throws: for a value that is not a valid domain, URL, client id or scope.
   init(_ oauth: ImportedObject) throws(ImportError) {
     domain = try Self.domain(oauth.required("WebDomain"))
     clientID = try oauth.text("AppClientId").map { text throws(ImportError) in
@@ -55,7 +55,7 @@ extension MobileConfiguration.BrowserSignIn {
     provider = try Self.provider(oauth, domain)
   }
 
-  /// An app's file of a Hosted UI has the domain alone.
+  /// For a Hosted UI, an app's file has only the domain.
   private static func provider(
     _ oauth: ImportedObject, _ domain: String
   ) throws(ImportError) -> MobileConfiguration.BrowserSignIn.Provider? {
@@ -82,13 +82,13 @@ extension MobileConfiguration.BrowserSignIn {
     return provider
   }
 
-  /// Those that credd sets itself (credd.conf(5)).
+  /// The parameters that credd sets itself (credd.conf(5)).
   private static let reserved: Set = [
     "response_type", "response_mode", "client_id", "redirect_uri", "scope", "state", "nonce",
     "code_challenge", "code_challenge_method", "request", "request_uri", "id_token_hint", "prompt",
   ]
 
-  /// Those that a configuration can hold, and that lead to no app.
+  /// The parameters that a configuration can have and that do not lead to an app.
   private static func parameters(
     _ object: ImportedObject?, _ family: String, without names: Set<String>
   ) throws(ImportError) -> [Parameter] {
@@ -114,7 +114,7 @@ extension MobileConfiguration.BrowserSignIn {
     return name
   }
 
-  /// A list, divided by commas. URLs of apps are left out.
+  /// A list, separated by commas, without URLs of apps.
   private static func webURLs(_ text: ImportedText?) -> [String] {
     (text?.text ?? "").split(separator: ",")
       .map { String(decoding: $0.utf8.filter { $0 != UInt8(ascii: " ") }, as: UTF8.self) }
@@ -130,7 +130,8 @@ extension MobileConfiguration.BrowserSignIn {
 }
 
 extension String {
-  /// Whether a configuration takes it as it is: without quotes, comments and variables.
+  /// Whether the text can stand in a configuration unchanged: without quotes, comments and
+  /// variables.
   fileprivate var isPlainValue: Bool {
     !isEmpty && utf8.count <= 1024
       && utf8.allSatisfy { (0x21...0x7E).contains($0) && !"\"\\$;#,{}".utf8.contains($0) }
@@ -160,7 +161,7 @@ extension ImportedObject {
 // MARK: - Lines
 
 extension MobileConfiguration.BrowserSignIn {
-  /// The keys that a user pool's section gets for it.
+  /// The keys for this in the section of a user pool.
   var hostedUILines: [String] {
     var lines = ["domain = \(domain)"] + redirectLines("the app client, as an allowed callback URL")
     lines.append("scopes = \(scopes.joined(separator: " "))")

@@ -1,9 +1,9 @@
 internal import CredCore
 
-/// An object of an imported file. Every error names the key and its place.
+/// An object in an imported file. Every error names the key and its place.
 struct ImportedObject {
   let members: [JSONMember]
-  /// The key of the object; empty for the whole file.
+  /// The object's key; empty for the whole file.
   let name: String
   /// The place of that key.
   let offset: Int
@@ -82,7 +82,7 @@ enum MobileID {
     let loginsKey: String
   }
 
-  /// - Parameter region: the region beside the id in the file. The id has a region too.
+  /// - Parameter region: the region beside the id in the file. The id itself has a region too.
   static func identityPool(
     _ id: ImportedText, region: ImportedText?
   ) throws(ImportError) -> String {
@@ -119,7 +119,8 @@ enum MobileID {
 public struct ImportError: Error, Equatable, Sendable {
   /// Bytes from the start of the file, counted from 0.
   public var offset: Int
-  /// Lower-case, without a full stop. It shows no value: these files have client secrets too.
+  /// Lower-case, without a full stop. It shows no value, because these files may have client
+  /// secrets.
   public var message: String
 }
 
@@ -139,9 +140,9 @@ extension Failure {
 
 /// The bounds of an imported file.
 public enum ImportLimits {
-  /// Bytes. An `amplify_outputs.json` with the model of a large API has several 100,000.
+  /// The most bytes. An `amplify_outputs.json` with the model of a large API has several 100,000.
   public static let fileBytes = 4 << 20
-  /// Identity pools of one file. An app has one, rarely two.
+  /// The most identity pools in one file. An app has one, rarely two.
   static let pools = 100
   static let json = JSONLimits(depth: 64, values: 200_000)
 }

@@ -2,7 +2,7 @@ internal import CredCore
 
 /// The pools in the configuration file of a mobile app.
 struct MobileConfiguration: Equatable {
-  /// The kind of file. The content tells it, since people rename files.
+  /// The kind of file. The content decides it, because people rename files.
   enum Kind: String {
     /// The file of the AWS mobile SDKs and AWSMobileClient.
     case mobileSDK = "awsconfiguration.json"
@@ -19,12 +19,12 @@ struct MobileConfiguration: Equatable {
     var id: String
     /// Whether the pool has guests; nil if the file does not say.
     var allowsGuests: Bool?
-    /// The user pool whose users get credentials; nil if there is none, or if the file names no app
-    /// client of it.
+    /// The user pool whose users get credentials; nil if there is none, or if the file has no app
+    /// client for it.
     var users: UserPool?
     /// How the app's users sign in with a browser.
     var browser: BrowserSignIn?
-    /// The other providers of its users' tokens.
+    /// The other providers whose tokens users of the pool may have.
     var logins: [Login] = []
   }
 
@@ -32,9 +32,9 @@ struct MobileConfiguration: Equatable {
   struct UserPool: Equatable {
     var id: String
     var clientID: String
-    /// Whether the file has a secret of the client. The secret itself is not read.
+    /// Whether the file has a client secret. The secret itself is not read.
     var hasSecret = false
-    /// The value of `auth_flow`; nil for the usual one.
+    /// The value of `auth_flow`; nil for the default.
     var authFlow: UserPoolSettings.AuthFlow?
   }
 
@@ -47,7 +47,7 @@ struct MobileConfiguration: Equatable {
   }
 
   var kind: Kind
-  /// At least one.
+  /// The pools; there is at least one.
   var pools: [Pool]
 }
 
@@ -70,7 +70,8 @@ extension MobileConfiguration {
     }
   }
 
-  /// The second generation writes the pools into `auth`, the first below a plug-in's name.
+  /// The second generation writes the pools into `auth`; the first writes them below a plug-in's
+  /// name.
   private init(amplify file: ImportedObject) throws(ImportError) {
     guard let auth = try file.object("auth") else { throw Self.noPool(in: file) }
     guard let plugIns = try auth.object("plugins") else {
@@ -86,7 +87,7 @@ extension MobileConfiguration {
     pools = try Self.pools(ofPlugIn: plugIn)
   }
 
-  /// Amplify for JavaScript writes the first generation's file flat.
+  /// Amplify for JavaScript writes the first generation's file without nested objects.
   private init(javaScript file: ImportedObject) throws(ImportError) {
     let id = try file.required("aws_cognito_identity_pool_id")
     let region = try file.text("aws_cognito_region")
@@ -131,8 +132,8 @@ extension MobileConfiguration {
 extension MobileConfiguration {
   static let plugInKeys = ["CredentialsProvider", "CognitoUserPool", "IdentityManager"]
 
-  /// The providers that an app signs in with by itself, and their keys in the logins map (Cognito
-  /// developer guide, "External identity providers").
+  /// The providers with which an app can sign in directly, and their keys in the logins map
+  /// (Cognito developer guide, "External identity providers").
   private static let social: [(key: String, login: Login)] = [
     ("FacebookSignIn", Login(provider: "graph.facebook.com", title: "Facebook")),
     ("GoogleSignIn", Login(provider: "accounts.google.com", title: "Google")),
@@ -169,7 +170,7 @@ extension MobileConfiguration {
     return pools
   }
 
-  /// Of the flow with the pool's name, or of the usual one.
+  /// The sign-in of the flow with the pool's name, or of the default flow.
   private static func browserSignIn(
     _ flows: ImportedObject?, _ name: String
   ) throws(ImportError) -> BrowserSignIn? {
@@ -201,8 +202,8 @@ extension MobileConfiguration {
     return pools
   }
 
-  /// By the names of the SDKs. With CUSTOM_AUTH those of AWSMobileClient's time begin with a proof of
-  /// the password.
+  /// The flows by their names in the SDKs. At the time of AWSMobileClient, SDKs began CUSTOM_AUTH
+  /// with a proof of the password.
   private static let authFlows: [String: UserPoolSettings.AuthFlow] = [
     "USER_PASSWORD_AUTH": .password, "CUSTOM_AUTH": .customSRP,
     "CUSTOM_AUTH_WITH_SRP": .customSRP, "CUSTOM_AUTH_WITHOUT_SRP": .custom, "USER_AUTH": .choice,
@@ -214,7 +215,7 @@ struct UserPoolClientEntry: Equatable {
   let login: MobileConfiguration.Login
   var client: MobileConfiguration.UserPool?
 
-  /// Nil without an id.
+  /// Returns nil without an id.
   init?(id: ImportedText?, region: ImportedText?, client: ImportedText?) throws(ImportError) {
     guard let id else { return nil }
     try self.init(required: id, region: region, client: client)
@@ -234,7 +235,8 @@ struct UserPoolClientEntry: Equatable {
 }
 
 extension MobileConfiguration.Pool {
-  /// A provider with URLs of its own is where the users are: a user pool beside it gives logins.
+  /// If there is a provider with custom URLs, the users are there, and a user pool beside it only
+  /// gives logins.
   fileprivate mutating func use(_ signIn: MobileConfiguration.BrowserSignIn?) {
     browser = signIn
     guard signIn?.provider != nil, signIn?.clientID != nil, let users else { return }
@@ -246,7 +248,7 @@ extension MobileConfiguration.Pool {
     }
   }
 
-  /// With the first user pool that has an app client; all others are providers of logins.
+  /// This pool with the first user pool that has an app client. All others are providers of logins.
   fileprivate func adding(_ entries: [UserPoolClientEntry]) -> Self {
     var pool = self
     pool.users = entries.lazy.compactMap(\.client).first
@@ -257,7 +259,7 @@ extension MobileConfiguration.Pool {
 }
 
 extension [MobileConfiguration.Login] {
-  /// Each login once: several app clients may belong to one user pool.
+  /// Each login once, because several app clients may belong to one user pool.
   fileprivate var unique: Self {
     reduce(into: []) { logins, login in
       if !logins.contains(login) { logins.append(login) }

@@ -2,15 +2,15 @@ internal import CredCore
 
 /// The `[backend …]` and `[profile …]` sections for the pools of a mobile app.
 public struct ProfileSections: Equatable, Sendable {
-  /// credd can read it as it is. Comments name what a person may add.
+  /// The text, which credd can read unchanged. Its comments name keys that a person may add.
   public let text: String
 
   /// - Parameters:
   ///   - bytes: the content of the file.
-  ///   - file: its name, for errors.
+  ///   - file: the file's name, for errors.
   ///   - name: the name of the profile; further pools append their names to it.
-  /// - Throws: a ``Failure`` with ``Sysexit/usage`` for a wrong name, with ``Sysexit/dataError`` for a
-  ///   wrong file.
+  /// - Throws: a ``Failure`` with ``Sysexit/usage`` for a wrong name, and with
+  ///   ``Sysexit/dataError`` for a wrong file.
   public init(importing bytes: [UInt8], file: String, name: String?) throws(Failure) {
     if let name, !name.isProfileName {
       throw Failure(
@@ -97,7 +97,8 @@ public struct ProfileSections: Equatable, Sendable {
     return lines + [""]
   }
 
-  /// Its Hosted UI. One of another app client stays a note: a backend has one client.
+  /// The Hosted UI. If it has another app client, it becomes a comment, because a backend has only
+  /// one client.
   private static func hostedUI(
     _ browser: MobileConfiguration.BrowserSignIn, of users: MobileConfiguration.UserPool
   ) -> [String] {
@@ -130,8 +131,8 @@ struct ProfileNames {
     isOnly = count == 1
   }
 
-  /// The wanted name, or `default`, for the only pool and for the pool `Default`. Other pools append
-  /// their own names to the wanted name.
+  /// The wanted name, or `default`, for a single pool and for the pool `Default`. For other pools,
+  /// the pool's name is appended to the wanted name.
   mutating func next(for pool: String?) -> String {
     var name = wanted ?? ProfileName.default
     if let pool, !isOnly, pool != "Default" {
@@ -151,7 +152,7 @@ struct ProfileNames {
     return candidate
   }
 
-  /// Replaces characters that no profile name may have by hyphens.
+  /// Replaces characters that are not allowed in profile names with hyphens.
   private static func wellFormed(_ text: String) -> String {
     let name = String(
       text.unicodeScalars.map { String($0).isProfileName ? Character($0) : "-" })

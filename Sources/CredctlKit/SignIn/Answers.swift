@@ -21,7 +21,7 @@ public struct Answers: Sendable, Equatable {
       && one.attributes.elementsEqual(other.attributes, by: ==)
   }
 
-  /// Reads an object of names and texts, of which `attributes` is one again.
+  /// Reads an object of names and texts; its member `attributes` is an object of the same form.
   public init(json bytes: [UInt8]) throws(Failure) {
     let value: JSONValue
     do {
@@ -53,8 +53,8 @@ public struct Answers: Sendable, Equatable {
 
 /// One `NAME=VALUE` of `respond`.
 ///
-/// Every user of the host could read a secret on the command line: only answers that are none stand
-/// there themselves.
+/// Only answers that are no secrets may be on the command line itself, because every user of the
+/// host could read them there.
 public struct AnswerSource: Equatable, Sendable {
   public enum Place: Equatable, Sendable {
     case value(String)
@@ -66,7 +66,7 @@ public struct AnswerSource: Equatable, Sendable {
   public let isAttribute: Bool
   public let place: Place
 
-  /// Answers that are no secrets.
+  /// The answers that are no secrets.
   private static let plain = ["choice", "name", "confirm"]
   private static let attributePrefix = "attributes."
 
@@ -91,7 +91,7 @@ public struct AnswerSource: Equatable, Sendable {
     }
   }
 
-  /// Reads several: each name once, at most one on standard input.
+  /// Reads several answers. Each name may occur once, and at most one source may be standard input.
   public static func list(_ texts: [String]) throws(Failure) -> [AnswerSource] {
     var sources: [AnswerSource] = []
     for text in texts {
@@ -131,7 +131,7 @@ extension RequestLine {
 }
 
 extension Secret {
-  /// What follows the first `?` of an address; a query alone as it is.
+  /// The text after the first `?` of an address; if there is only a query, the query unchanged.
   public var queryOfAddress: Secret {
     guard let mark = bytes.firstIndex(of: UInt8(ascii: "?")) else { return self }
     return Secret(Array(bytes[(mark + 1)...].prefix { $0 != UInt8(ascii: "#") }))

@@ -9,7 +9,7 @@ public struct BrowserCommand: Sendable, Equatable {
 
   /// The words to run. No shell reads them.
   public func words(for url: String) -> [String] {
-    // It would end PowerShell's word, and says the same in a URL.
+    // A quotation mark would end PowerShell's word; `%27` means the same in a URL.
     let url = url.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "%27")
     let place = "%s"
     guard words.contains(where: { $0.contains(place) }) else { return words + [url] }
@@ -24,13 +24,15 @@ public struct BrowserCommand: Sendable, Equatable {
     }
   }
 
-  /// What may open a browser here, the first first; none where no browser can be.
+  /// The commands that may open a browser here, in the order to try; empty if no browser is
+  /// possible.
   ///
   /// - Parameters:
-  ///   - given: of `--browser-command`.
-  ///   - kernel: its release, which names Windows' own.
-  ///   - isRoot: whether credctl runs as root. If another user made it, as by sudo, the environment may
-  ///     be that user's, and no program of it runs as root unasked.
+  ///   - given: the value of `--browser-command`.
+  ///   - kernel: the kernel's release, by which Windows' kernel is recognised.
+  ///   - isRoot: whether credctl runs as root. If another user became root, as by sudo, the
+  ///     environment may be that user's, and none of its programs must run as root without being
+  ///     asked for.
   public static func candidates(
     given: String?, environment: (String) -> String?, kernel: String, isRoot: Bool = false
   ) -> [BrowserCommand] {
@@ -38,7 +40,7 @@ public struct BrowserCommand: Sendable, Equatable {
     let callers = ["SUDO_UID", "PKEXEC_UID", "DOAS_USER"].compactMap(environment)
     if isRoot, callers.contains(where: { !["", "0", "root"].contains($0) }) { return [] }
     var commands: [BrowserCommand] = []
-    // A colon-separated list by custom: each is tried until one runs.
+    // By custom a colon-separated list: each command is tried until one runs.
     if let list = environment("BROWSER") {
       commands += list.split(separator: ":").map { BrowserCommand(split(String($0))) }
         .filter { !$0.words.isEmpty }
@@ -57,7 +59,7 @@ public struct BrowserCommand: Sendable, Equatable {
     return commands
   }
 
-  /// Windows Subsystem for Linux: the browser is Windows' own.
+  /// Windows Subsystem for Linux, where the browser is that of Windows.
   private static func isWindows(_ kernel: String) -> Bool {
     kernel.lowercased().contains("microsoft")
   }

@@ -1,6 +1,7 @@
 public import CredCore
 
-/// An answer of the listener to a browser: a fixed page without script, or the way to the provider.
+/// An answer of the listener to a browser: a fixed page without script, or a redirect to the
+/// provider.
 ///
 /// It says "signed in" only when it is true: the page waits for the exchange of the tokens.
 public struct BrowserPage: Sendable, Equatable {
@@ -9,7 +10,7 @@ public struct BrowserPage: Sendable, Equatable {
   private let text: String
   private var location: Secret?
 
-  /// To the provider.
+  /// A redirect to the provider.
   public static func redirect(to url: Secret) -> BrowserPage {
     BrowserPage("302 Found", "Sign-in", "The sign-in goes on at the provider.", location: url)
   }
@@ -21,11 +22,11 @@ public struct BrowserPage: Sendable, Equatable {
       "You are signed in to the profile \(profile)\(name). You can close this page.")
   }
 
-  /// The user is known, and has to say yes.
+  /// The user is known, and must confirm in the terminal.
   public static let unconfirmed = BrowserPage(
     "200 OK", "Almost signed in", "Go back to the terminal: it asks you to confirm the sign-in.")
 
-  /// - Parameter reason: with what to do.
+  /// - Parameter reason: the reason, with advice.
   public static func failed(_ reason: String) -> BrowserPage {
     BrowserPage(
       "200 OK", "Not signed in", "The sign-in has failed: \(reason). You can close this page.")
@@ -47,7 +48,7 @@ public struct BrowserPage: Sendable, Equatable {
   public static let refused = BrowserPage(
     "400 Bad Request", "No request", "That was no request of a browser.")
 
-  /// For a connection that another user has made, or nobody that the kernel names.
+  /// The page for a connection of another user, or of a user whom the kernel does not name.
   public static let stranger = BrowserPage(
     "403 Forbidden", "Not yours",
     "This sign-in belongs to another user of this host: nothing was changed.")
@@ -59,7 +60,7 @@ public struct BrowserPage: Sendable, Equatable {
     self.location = location
   }
 
-  /// The whole answer; the connection ends after it.
+  /// The whole answer, after which the connection ends.
   public var bytes: [UInt8] {
     let body = Array(
       """

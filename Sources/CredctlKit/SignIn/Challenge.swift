@@ -1,17 +1,18 @@
 public import CredCore
 
-/// What a sign-in asks of its user, as `login` and `respond` reply.
+/// The question of a sign-in to its user, from the reply to `login` or `respond`.
 public struct Challenge: Sendable, Equatable {
-  /// Names it to `respond`. It is no secret of the user's: it belongs to the uid.
+  /// The handle by which `respond` names the challenge. It is no secret from the user: it belongs
+  /// to the uid.
   public let handle: String
   public let step: Step
-  /// The provider's own word.
+  /// The provider's name for the challenge.
   public let name: String
-  /// Seconds until it ends.
+  /// Seconds until the challenge ends.
   public let expiresIn: Int
   let parameters: JSONValue
 
-  /// What a person has to do.
+  /// The action that a person must take.
   public enum Step: Sendable, Equatable {
     case code
     /// With the attributes that must be given.
@@ -24,9 +25,9 @@ public struct Challenge: Sendable, Equatable {
     case browser(BrowserStep)
     /// Sign in on another device.
     case device(DeviceStep)
-    /// Say that the user who signed in is the right one.
+    /// Confirm that the right user has signed in.
     case confirm
-    /// Of a newer daemon.
+    /// A step of a newer daemon.
     case unknown(String)
 
     public var isBrowser: Bool {
@@ -34,12 +35,12 @@ public struct Challenge: Sendable, Equatable {
     }
   }
 
-  /// The longest time that a challenge is waited for, whatever the daemon says.
+  /// The longest time to wait for an answer, even if the daemon gives more.
   private static let longest = 30 * 60
 
-  /// - Parameter reply: checked against ``ReplyShape/session``.
+  /// - Parameter reply: a reply that was checked against ``ReplyShape/session``.
   /// - Returns: nil if the reply has no challenge.
-  /// - Throws: a ``Failure`` if it has one that cannot be answered.
+  /// - Throws: a ``Failure`` if the challenge cannot be answered.
   public init?(_ reply: JSONValue) throws(Failure) {
     guard let challenge = reply["Challenge"] else { return nil }
     guard let handle = challenge["Handle"]?.text, Self.isHandle(handle),
@@ -70,7 +71,7 @@ public struct Challenge: Sendable, Equatable {
     }
   }
 
-  /// A handle goes into a command that a person may copy into a shell.
+  /// Checks a handle, because it becomes part of a command that a person may copy into a shell.
   private static func isHandle(_ text: String) -> Bool {
     (1...128).contains(text.utf8.count)
       && text.utf8.allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "-") }
@@ -83,7 +84,7 @@ public struct Challenge: Sendable, Equatable {
 }
 
 extension Challenge {
-  /// Why a sign-in did not end, where nobody can be asked: what is needed, and how to go on.
+  /// The failure of a sign-in that cannot ask a user: what is needed, and how to go on.
   public var unanswered: Failure {
     let answers: String
     switch step {
@@ -131,10 +132,10 @@ extension Challenge {
     }
   }
 
-  /// Whether the question is if this device is to be remembered.
+  /// Whether the question is if the pool should remember this device.
   var isDevice: Bool { name == "DEVICE" }
 
-  /// Where the code comes from.
+  /// The source of the code.
   var origin: String {
     let destination = parameters["Destination"]?.text
     return switch parameters["Medium"]?.text {
@@ -145,7 +146,7 @@ extension Challenge {
     }
   }
 
-  /// The parameters of a question of the provider's own.
+  /// The parameters of a custom question of the provider.
   var asked: String {
     guard case .object(let members) = parameters else { return "" }
     return members.map { "\($0.key): \($0.value.text ?? "")" }.joined(separator: ", ")
@@ -153,7 +154,7 @@ extension Challenge {
 }
 
 extension Failure {
-  /// Says how to answer again, where nobody can be asked.
+  /// This failure with advice how to answer again, if no user can be asked.
   public func advisingAnswer(_ challenge: Challenge) -> Failure {
     let open = challenge.unanswered
     var failure = self

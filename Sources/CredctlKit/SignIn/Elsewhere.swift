@@ -1,8 +1,8 @@
 public import CredCore
 
-/// What a browser has to do for a sign-in.
+/// The part of a browser in a sign-in.
 public struct BrowserStep: Sendable, Equatable {
-  /// Holds the state: it stands in no argument list.
+  /// The URL. It contains the state, so it must not be in an argument list.
   public let url: Secret
   public let redirectURI: String
   public let state: Secret
@@ -24,11 +24,11 @@ public struct BrowserStep: Sendable, Equatable {
   }
 }
 
-/// What a user has to do on another device.
+/// The part of a user on another device in a sign-in.
 public struct DeviceStep: Sendable, Equatable {
   public let userCode: String
   public let url: String
-  /// With the code in it.
+  /// The URL with the code in it.
   public let completeURL: String?
 
   init(_ parameters: JSONValue) throws(Failure) {
@@ -44,13 +44,13 @@ public struct DeviceStep: Sendable, Equatable {
     completeURL = parameters["CompleteUrl"]?.text.flatMap { SafeURL.isSafe($0) ? $0 : nil }
   }
 
-  /// What the QR code leads to.
+  /// The URL in the QR code.
   public var scanned: String { completeURL ?? url }
 
-  /// Before and after the QR code.
+  /// The lines before and after the QR code.
   ///
-  /// Whoever gets somebody else to type a code is signed in as them: the words say what the code does,
-  /// where, and when not to type it (RFC 8628, 5.4).
+  /// An attacker who gets a person to type a code is signed in as that person. So the lines say
+  /// what the code does, where, and when not to type it (RFC 8628, 5.4).
   public func lines(profile: String, host: String) -> (before: [String], after: [String]) {
     let before = [
       "To sign in to profile \(profile), open this page on any device:", "", "  \(url)", "",
@@ -68,13 +68,13 @@ public struct DeviceStep: Sendable, Equatable {
     return (before.map(Self.shown), after.map(Self.shown))
   }
 
-  /// A URL is whole or it is none.
+  /// A URL must be complete to be shown.
   private static func shown(_ line: String) -> String {
     line.utf8.allSatisfy { (0x20...0x7E).contains($0) } ? line : PlainText.oneLine(line)
   }
 }
 
-/// Who a sign-in would make the user, for the user to say yes.
+/// The person as whom the user would be signed in, for the user to confirm.
 struct ConfirmStep: Sendable, Equatable {
   let lines: [String]
 
@@ -93,7 +93,7 @@ struct ConfirmStep: Sendable, Equatable {
   }
 }
 
-/// URLs that are shown and opened: printable ASCII, as the daemon sends them.
+/// URLs that may be shown and opened: printable ASCII, as the daemon sends them.
 enum SafeURL {
   static func isSafe(_ text: String) -> Bool {
     (text.hasPrefix("https://") || text.hasPrefix("http://"))
@@ -101,9 +101,9 @@ enum SafeURL {
   }
 }
 
-/// What is said of a sign-in by browser.
+/// Texts about a sign-in by browser.
 public enum BrowserText {
-  /// - Parameter forwarded: the port and this host, where the user sits elsewhere.
+  /// - Parameter forwarded: the port and this host, if the user sits at another host.
   public static func lines(
     _ step: BrowserStep, profile: String, opens: Bool, listens: Bool, forwarded: (UInt16, String)?
   ) -> [String] {

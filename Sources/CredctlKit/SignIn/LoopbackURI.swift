@@ -3,7 +3,7 @@ internal import CredCore
 /// A redirect URI at which credctl can listen.
 public struct LoopbackURI: Sendable, Equatable {
   public enum Host: Sendable, Equatable {
-    /// A browser may take either family of addresses first.
+    /// `localhost`: a browser may try IPv4 or IPv6 first.
     case localhost
     /// The last three bytes of `127.…`.
     case ipv4(UInt8, UInt8, UInt8)
@@ -11,12 +11,12 @@ public struct LoopbackURI: Sendable, Equatable {
   }
 
   public let host: Host
-  /// Nil for any port.
+  /// The port; nil if any port is allowed.
   public let port: UInt16?
   private let authority: String
   private let rest: String
 
-  /// Nil for a URI of another host.
+  /// Returns nil for a URI of another host.
   public init?(_ text: String) {
     guard let url = try? HTTPURL(text), !url.isEncrypted, url.isLoopback else { return nil }
     let scheme = "http://"
@@ -42,22 +42,22 @@ public struct LoopbackURI: Sendable, Equatable {
     }
   }
 
-  /// The URI with the port at which credctl listens; as it was written if it has one.
+  /// The URI with the port at which credctl listens. A URI with a port stays unchanged.
   public func text(port listening: UInt16) -> String {
     "http://\(authority):\(port ?? listening)\(rest)"
   }
 
-  /// What the browser starts with, at the same place.
+  /// The link with which the browser starts, at the same host and port.
   public func url(ofPath path: String, port listening: UInt16) -> String {
     "http://\(authority):\(port ?? listening)\(path)"
   }
 }
 
-/// Whose socket listens at a port, from `/proc/net/tcp` and `/proc/net/tcp6` (proc(5)).
+/// The user whose socket listens at a port, from `/proc/net/tcp` and `/proc/net/tcp6` (proc(5)).
 public enum PortHolder {
   private static let listening = "0A"
 
-  /// Nil if none does.
+  /// The uid; nil if no socket listens there.
   public static func uid(at port: UInt16, in table: [UInt8]) -> UInt32? {
     for line in table.split(separator: UInt8(ascii: "\n")).dropFirst() {
       let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 9)

@@ -1,11 +1,12 @@
 public import CredCore
 
 /// `--client-metadata NAME=VALUE`, repeatable: texts for the triggers of a user pool. They are no
-/// secrets: who may see the command line may see them.
+/// secrets: every user who can see the command line can see them.
 public enum MetadataOption {
   public static let name = "--client-metadata"
 
-  /// - Throws: a ``Failure`` with ``Sysexit/usage`` where a text has no name, or a name stands twice.
+  /// - Throws: a ``Failure`` with ``Sysexit/usage`` if a text has no name, or if a name occurs
+  ///   twice.
   public static func entries(
     _ texts: [String]
   ) throws(Failure) -> [(name: String, text: Secret)] {

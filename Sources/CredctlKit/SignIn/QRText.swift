@@ -1,15 +1,15 @@
-/// A QR code in characters, two modules one above the other in each.
+/// A QR code in characters. Each character has two modules, one above the other.
 public enum QRText {
-  /// Light modules around the code, without which readers do not find it (ISO/IEC 18004 wants four;
-  /// two do for screens, and more codes fit).
+  /// The light modules around the code, without which readers do not find it. ISO/IEC 18004
+  /// requires four; two are enough for screens, and more codes fit.
   private static let margin = 2
 
   /// The lines of a code; nil if the terminal is too narrow.
   ///
-  /// The colours are set, because a code that is light on dark is not read everywhere.
+  /// The colours are set, because not every reader reads a light code on a dark background.
   /// - Parameters:
-  ///   - modules: row by row, true for a dark one.
-  ///   - side: modules of a row.
+  ///   - modules: the modules row by row, true for a dark one.
+  ///   - side: the number of modules in a row.
   public static func lines(_ modules: [Bool], side: Int, width: Int?) -> [String]? {
     guard side > 0, modules.count == side * side, side + 2 * margin <= width ?? 80 else {
       return nil
@@ -30,12 +30,12 @@ public enum QRText {
     }
   }
 
-  /// Whether a terminal shows the blocks: its locale is UTF-8, and it is not dumb.
+  /// Whether the terminal can show the blocks: the locale is UTF-8, and the terminal is not dumb.
   public static func isShown(_ environment: (String) -> String?) -> Bool {
     guard let terminal = environment("TERM"), !terminal.isEmpty, terminal != "dumb" else {
       return false
     }
-    // The first that is set counts (locale(7)).
+    // The first variable that is set counts (locale(7)).
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].compactMap(environment).first { !$0.isEmpty }
     let name = (locale ?? "").uppercased()
     return name.contains("UTF-8") || name.contains("UTF8")

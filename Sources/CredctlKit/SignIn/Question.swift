@@ -1,8 +1,8 @@
 public import CredCore
 
-/// A challenge for a person at a terminal: what is shown, and what is asked, one after the other.
+/// A challenge for a person at a terminal: the lines to show, and the items to ask for, in order.
 public struct Question: Sendable, Equatable {
-  /// One thing to type.
+  /// One item to type.
   public struct Item: Sendable, Equatable {
     public enum Kind: Sendable, Equatable {
       /// Without echo.
@@ -10,28 +10,28 @@ public struct Question: Sendable, Equatable {
       /// Without echo, and twice.
       case newPassword
       case line
-      /// One of these, by number or by name.
+      /// One of these words, by number or by name.
       case choice([String])
       /// Yes or no.
       case decision
-      /// Yes; anything else ends the sign-in.
+      /// Yes; any other answer ends the sign-in.
       case consent
     }
 
-    /// The name of the answer in `respond`; with ``isAttribute`` that of an attribute.
+    /// The name of the answer in `respond`; with ``isAttribute``, the name of an attribute.
     public let name: String
     public let prompt: String
     public let kind: Kind
     public var isAttribute = false
   }
 
-  /// Lines before the first prompt. Like all texts here they are safe for a terminal.
+  /// Lines before the first prompt. Like all texts here, they are safe for a terminal.
   public let lines: [String]
   public let items: [Item]
-  /// For an authenticator app: what its QR code says.
+  /// The text of the QR code for an authenticator app.
   public let uri: Secret?
 
-  /// - Parameter username: for the prompt of a password.
+  /// - Parameter username: the user name in the prompt for a password.
   /// - Throws: a ``Failure`` for a step that this credctl does not know.
   public init(_ challenge: Challenge, username: String, profile: String) throws(Failure) {
     var lines: [String] = []
@@ -81,7 +81,7 @@ public struct Question: Sendable, Equatable {
     self.uri = uri
   }
 
-  /// For an action of `account`, which asks for the code of a new authenticator app.
+  /// The question of an action of `account` for the code of a new authenticator app.
   public init(settingUpAppFrom reply: JSONValue) {
     lines = Self.setUp(reply).map(PlainText.oneLine)
     items = [Item("code", "Code that the app shows: ", .secret)]
@@ -103,7 +103,7 @@ public struct Question: Sendable, Equatable {
       + members.prefix(Self.mostLines).map { "  \($0.key): \($0.value.text ?? "")" }
   }
 
-  /// Lines of a question of the provider's own, and choices of a menu.
+  /// The most lines of a custom question of the provider, and the most choices of a menu.
   private static let mostLines = 50
 
   private static func menu(_ choices: [String]) -> [String] {
@@ -129,9 +129,9 @@ extension Question.Item {
     self.isAttribute = isAttribute
   }
 
-  /// What to send for a line that was typed.
+  /// The answer to send for a typed line.
   ///
-  /// - Throws: what is wrong with it, to be typed again.
+  /// - Throws: the mistake, if the line must be typed again.
   public func answer(for typed: Secret) throws(Mistake) -> Secret {
     switch kind {
     case .secret, .newPassword:
@@ -169,7 +169,7 @@ extension Question.Item {
     String(validating: typed.bytes.trimmed, as: UTF8.self) ?? ""
   }
 
-  /// Why a line does not do.
+  /// The reason why a typed line is not accepted.
   public struct Mistake: Error, Equatable, Sendable {
     public let text: String
 

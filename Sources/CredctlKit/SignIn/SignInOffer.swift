@@ -1,22 +1,22 @@
 public import CredCore
 
-/// How one may sign in to a profile, as `status` with `profiles` replies.
+/// The ways to sign in to a profile, from the reply to `status` with `profiles`.
 public struct SignInOffer: Sendable, Equatable {
-  /// A way to sign in that goes on elsewhere.
+  /// A way to sign in that goes on outside the terminal.
   public enum Way: String, Sendable {
     case browser
     case paste
     case device
   }
 
-  /// In the order in which the configuration offers them.
+  /// The ways, in the order of the configuration.
   public let ways: [Way]
-  /// Where a browser may come back to.
+  /// The addresses to which a browser may come back.
   public let redirectURIs: [String]
-  /// Whether there is a sign-in at the terminal too.
+  /// Whether users can also sign in at the terminal.
   public let hasPassword: Bool
 
-  /// Nil if the profile is not in the reply.
+  /// Returns nil if the profile is not in the reply.
   public init?(_ reply: JSONValue, profile: String) {
     guard case .array(let profiles) = reply["Profiles"],
       let entry = profiles.first(where: { $0["Profile"]?.text == profile })
@@ -27,16 +27,16 @@ public struct SignInOffer: Sendable, Equatable {
     redirectURIs = Self.texts(entry["SignIn"]?["RedirectUris"])
   }
 
-  /// What is done without an option; nil where the sign-in is not elsewhere.
+  /// The default way; nil if the sign-in stays in the terminal.
   ///
   /// - Parameters:
-  ///   - canOpen: whether a browser can be opened here.
-  ///   - isRemote: whether the user sits at another host, and sees no browser of this one.
+  ///   - canOpen: whether credctl can open a browser here.
+  ///   - isRemote: whether the user sits at another host, and cannot see a browser of this one.
   public func way(canOpen: Bool, isRemote: Bool) -> Way? {
     guard let first = ways.first else { return nil }
     guard first == .browser, !canOpen || isRemote else { return first }
     if ways.contains(.device) { return .device }
-    // A name and a password go through a terminal too.
+    // A name and a password can be typed at any terminal.
     if hasPassword { return nil }
     return .paste
   }
@@ -47,11 +47,11 @@ public struct SignInOffer: Sendable, Equatable {
   }
 }
 
-/// What a sign-in by browser asks the daemon for.
+/// The options of a sign-in by browser in the request.
 public struct BrowserWishes: Sendable, Equatable {
   public var redirectURI: String?
   public var identityProvider: String?
-  /// Whether the provider has to ask for the password again.
+  /// Whether the provider must ask for the password again.
   public var asksAnew = false
   public var scopes: [String] = []
 

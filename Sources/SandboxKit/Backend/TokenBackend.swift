@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// The organisation's own server: signs users in, and calls Cognito with developer credentials to
-/// vouch for them.
+/// The organisation's own server. It signs users in, and calls Cognito with developer credentials
+/// to vouch for them.
 enum TokenBackend {
-  /// `token`, `login`, `logout` or `register`; nil where the path is none of the backend's.
+  /// `token`, `login`, `logout` or `register`; nil if the path does not belong to the backend.
   static func operation(of request: HTTPRequest) -> String? {
     switch request.path {
     case "/token", "/login", "/logout", "/register": String(request.path.dropFirst())
@@ -12,7 +12,7 @@ enum TokenBackend {
     }
   }
 
-  /// - Parameter fault: one of the kinds in which the backend itself does wrong.
+  /// - Parameter fault: a kind of fault that the backend itself makes.
   static func reply(
     to request: HTTPRequest, in state: inout SandboxState, fault: Fault.Kind?, at now: Date
   ) -> HTTPReply {
@@ -57,7 +57,7 @@ enum TokenBackend {
     if let provider, !state.pools.values.contains(where: { $0.developerProvider == provider }) {
       throw fields.fault("DeveloperProviderName", "is not a provider of any pool")
     }
-    // One answer for an unknown name and a wrong password.
+    // An unknown name and a wrong password get the same answer.
     guard let user = state.users.user(name), user.password == password else {
       throw ServiceError(status: 401, "Unauthorized", "wrong user name or password")
     }
@@ -68,7 +68,7 @@ enum TokenBackend {
       json: ["SessionToken": .string(session), "DeveloperUserIdentifier": .string(name)])
   }
 
-  /// Registration is open to everybody: no host's token is asked for.
+  /// Registration is open to everybody, so no host token is needed.
   private static func register(
     _ request: HTTPRequest, in state: inout SandboxState
   ) throws(ServiceError) -> HTTPReply {
@@ -111,7 +111,7 @@ enum TokenBackend {
   }
 }
 
-/// One token callback: which user, in which pool.
+/// One token callback: the user and the pool.
 struct TokenCallback {
   var pool: String
   var user: String
@@ -155,7 +155,7 @@ struct TokenCallback {
     }
   }
 
-  /// `GET /token/{user}`, with `?pool=` where there is more than one.
+  /// `GET /token/{user}`, with `?pool=` if there are several pools.
   init(pathOf request: HTTPRequest, in state: SandboxState) throws(ServiceError) {
     guard let user = percentDecoded(request.path.dropFirst("/token/".count)), !user.isEmpty else {
       throw ServiceError("InvalidRequest", "the path must end in a user")
@@ -190,7 +190,7 @@ extension SandboxState {
     var call = call
     let provider = try pool(call.pool).developerProvider ?? ""
     if fault == .changedIdentity {
-      // As if the identity had been deleted in the console.
+      // This simulates that the identity was deleted in the console.
       if let old = pools[call.pool]?.owner(of: Login(provider: provider, subject: call.user)) {
         pools[call.pool]?.remove(old)
       }
@@ -214,8 +214,8 @@ extension SandboxState {
     }
   }
 
-  /// Whether the host's own token is right. It stands beside a user's session in a header of its own,
-  /// else in `Authorization`.
+  /// Whether the host's own token is right. If the request has a user's session, the host's token
+  /// is in a separate header; else it is in `Authorization`.
   func accepts(hostOf request: HTTPRequest) -> Bool {
     guard let backendToken else { return true }
     guard let beside = request.header("Credd-Host-Authorization") else {

@@ -21,7 +21,7 @@ struct CognitoInput {
     throw ServiceError(violationCode, CognitoInput.summary(of: violations))
   }
 
-  /// As `check`, and refuses members that were not asked for.
+  /// Checks like `check`, and refuses members that were not read.
   func finish() throws(ServiceError) {
     try check()
     guard let unknown = body.members?.keys.filter({ !known.contains($0) }).min() else { return }
@@ -34,10 +34,10 @@ struct CognitoInput {
     return body[name]
   }
 
-  /// Reports what is wrong with a part of a member.
+  /// Reports a violation in a part of a member.
   mutating func report(_ violation: String) { violations.append(violation) }
 
-  /// A required text. Empty where it is absent, which `check` then reports.
+  /// A required text. If it is absent, it is empty here, and `check` reports it.
   mutating func text(_ name: String, _ rule: InputRule) throws(ServiceError) -> String {
     if let text = try optionalText(name, rule) { return text }
     reportMissing(name)
@@ -65,7 +65,7 @@ struct CognitoInput {
     return number
   }
 
-  /// A map of texts: Logins, PrincipalTags. Empty where it is absent.
+  /// A map of texts: Logins, PrincipalTags. Empty if it is absent.
   mutating func map(
     _ name: String, keys: InputRule, values: InputRule, limit: Int, required: Bool = false
   ) throws(ServiceError) -> [String: String] {
@@ -136,7 +136,7 @@ struct CognitoInput {
 /// The constraints of one member in the service model of Cognito Identity (2014-06-30).
 struct InputRule: Sendable {
   let length: ClosedRange<Int>
-  /// The pattern as AWS prints it.
+  /// The pattern in the form that AWS prints.
   let pattern: String?
   let matches: @Sendable (String) -> Bool
   /// Sensitive members are not repeated in the error text.

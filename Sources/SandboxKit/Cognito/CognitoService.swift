@@ -1,11 +1,11 @@
 import FoundationEssentials
 
-/// Amazon Cognito Identity (2014-06-30), the operations that credd and its kind use.
+/// Amazon Cognito Identity (2014-06-30), with the operations that credd and similar programs use.
 enum CognitoService {
   static let targetPrefix = "AWSCognitoIdentityService."
   static let contentType = "application/x-amz-json-1.1"
 
-  /// The operations that want developer credentials.
+  /// The operations that require developer credentials.
   private static let developerOperations: Set = [
     "DescribeIdentity", "GetOpenIdTokenForDeveloperIdentity", "LookupDeveloperIdentity",
     "MergeDeveloperIdentities", "UnlinkDeveloperIdentity",
@@ -15,7 +15,7 @@ enum CognitoService {
     "GetId", "GetCredentialsForIdentity", "GetOpenIdToken", "UnlinkIdentity",
   ])
 
-  /// Stands for every other operation, so that made-up names fill no table.
+  /// Stands for every other operation, so that invented names cannot fill a table.
   private static let unknown = "Unknown"
 
   fileprivate static let unknownOperation = ServiceError(
@@ -30,7 +30,7 @@ enum CognitoService {
     return operations.contains(name) ? name : unknown
   }
 
-  /// - Parameter fault: one of the kinds in which the service itself does wrong.
+  /// - Parameter fault: a kind of fault that the service itself makes.
   static func reply(
     to request: HTTPRequest, in state: inout SandboxState, fault: Fault.Kind?, at now: Date
   ) -> HTTPReply {
@@ -109,7 +109,7 @@ extension SandboxState {
 }
 
 extension SandboxState {
-  /// The same output under another identity, into which the first one was merged.
+  /// The same output for the identity into which the first one was merged.
   fileprivate mutating func moved(_ output: JSON) throws(ServiceError) -> JSON {
     guard var members = output.members, let old = members["IdentityId"]?.text else { return output }
     let new = try withPool(pool(holding: old)) { (pool, random) throws(ServiceError) in

@@ -2,8 +2,8 @@ import FoundationEssentials
 
 /// DescribeIdentity, LookupDeveloperIdentity, MergeDeveloperIdentities and UnlinkDeveloperIdentity.
 extension SandboxState {
-  /// Which providers an identity is linked to. The dates of the real answer are left out: the sandbox
-  /// keeps none.
+  /// The providers to which an identity is linked. The sandbox keeps no dates, so the answer does
+  /// not have those of the real one.
   func describeIdentity(
     _ input: CognitoInput, signed developer: SignatureV4.Signer
   ) throws(ServiceError) -> JSON {
@@ -132,7 +132,7 @@ extension SandboxState {
   }
 }
 
-/// The four operations that want developer credentials.
+/// The four operations that require developer credentials.
 extension SandboxState {
   mutating func getDeveloperToken(
     _ input: CognitoInput, signed developer: SignatureV4.Signer, at now: Date
@@ -152,7 +152,7 @@ extension SandboxState {
       at: now)
   }
 
-  /// GetOpenIdTokenForDeveloperIdentity without its signature: what a backend calls for its users.
+  /// GetOpenIdTokenForDeveloperIdentity without its signature, which a backend calls for its users.
   mutating func developerToken(
     _ request: DeveloperTokenRequest, at now: Date
   ) throws(ServiceError) -> JSON {
@@ -166,7 +166,8 @@ extension SandboxState {
     return ["IdentityId": .string(identity), "Token": .string(token)]
   }
 
-  /// Exactly one login of the pool's developer provider; the others are public ones with tokens.
+  /// Checks that there is exactly one login of the pool's developer provider. The others are public
+  /// logins with tokens.
   private func developerLogins(
     _ request: DeveloperTokenRequest, at now: Date
   ) throws(ServiceError) -> (Login, Set<Login>) {
@@ -195,6 +196,6 @@ struct DeveloperTokenRequest {
   var identity: String?
   var logins: [String: String]
   var tags: [String: String] = [:]
-  /// Seconds.
+  /// In seconds.
   var duration: Int?
 }

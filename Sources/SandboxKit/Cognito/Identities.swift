@@ -46,7 +46,7 @@ extension SandboxState {
     ]
   }
 
-  /// GetOpenIdToken's tokens last 10 minutes (Cognito API reference).
+  /// The tokens of GetOpenIdToken last 10 minutes (Cognito API reference).
   static let openIDTokenLifetime = 600
 
   mutating func getOpenIDToken(_ input: CognitoInput, at now: Date) throws(ServiceError) -> JSON {
@@ -87,7 +87,7 @@ extension SandboxState {
 
 /// The right to act as an identity, after the logins were checked.
 struct IdentityAccess {
-  /// The identity; not the requested one if identities were merged.
+  /// The identity. If identities were merged, it is not the requested one.
   var identity: String
   var pool: String
   var isAuthenticated: Bool
@@ -129,7 +129,7 @@ extension SandboxState {
     return access
   }
 
-  /// A developer token is valid only for its own identity; a guest's token only for a guest.
+  /// A developer token is valid only for its own identity, and a guest's token only for a guest.
   private func check(
     _ token: DeveloperToken, for identity: Identity, askedAs id: String
   ) throws(ServiceError) {
@@ -153,7 +153,8 @@ extension SandboxState {
       throw LoginCheck.notAuthorized(
         "The ambiguous role mapping rules for: \(provider) denied this request.")
     }
-    // A role exists, and trusts this pool and this kind of user: else Cognito blames the pool.
+    // The role must exist and trust this pool and this kind of user; otherwise Cognito reports an
+    // error of the pool.
     guard let arn = access.isAuthenticated ? pool.authenticatedRole : pool.guestRole,
       let role = roles[arn], role.pool == pool.id,
       role.trustsAuthenticated == access.isAuthenticated

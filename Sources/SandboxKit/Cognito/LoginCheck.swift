@@ -21,7 +21,7 @@ extension SandboxState {
   }
 }
 
-/// Checks the tokens of a logins map, in Cognito's words.
+/// Checks the tokens of a logins map, with Cognito's error texts.
 struct LoginCheck {
   /// The key of Cognito's own tokens.
   static let cognito = "cognito-identity.amazonaws.com"
@@ -94,13 +94,13 @@ struct LoginCheck {
     }
   }
 
-  /// - Parameter key: in the logins map.
+  /// - Parameter key: the key in the logins map.
   private func openIDLogin(
     _ token: String, _ provider: LoginProvider, as key: String
   ) throws(ServiceError) -> ProviderTokens.Entry {
     let claims: JSON
     do {
-      // The issuer comes first, as its keys are what the signature is checked with.
+      // The issuer comes first, because the signature is checked with its keys.
       let claimed = try TokenIssuer.claims(in: token)
       guard fits(claimed["iss"]?.text, provider, as: key) else {
         throw LoginCheck.invalid("Issuer doesn't match providerName")
@@ -125,7 +125,7 @@ struct LoginCheck {
     guard claims["aud"] != nil else {
       throw LoginCheck.invalid("Missing a required claim: aud")
     }
-    // The authorized party, if there is one, goes before the audience.
+    // If there is an authorized party, it counts instead of the audience.
     guard provider.accepts(claims["azp"]?.text ?? claims["aud"]?.text) else {
       throw LoginCheck.invalid("Incorrect token audience.")
     }
@@ -137,7 +137,7 @@ struct LoginCheck {
       expiration: Date(timeIntervalSince1970: Double(expiry)))
   }
 
-  /// What is asked of a user pool's token beyond the form that all have.
+  /// Checks the properties of a user pool's token that other tokens do not have.
   private func check(
     _ claims: JSON, of pool: UserPool, _ provider: LoginProvider
   ) throws(ServiceError) {

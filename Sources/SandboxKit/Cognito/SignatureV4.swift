@@ -3,7 +3,7 @@ import FoundationEssentials
 /// Verifies AWS Signature Version 4 (header form), as Cognito does.
 enum SignatureV4 {
   static let service = "cognito-identity"
-  /// How far the signer's clock may be off, seconds.
+  /// How far the signer's clock may be off, in seconds.
   static let tolerance = 300.0
 
   /// The access key and the region of a signature.
@@ -11,7 +11,7 @@ enum SignatureV4 {
     var accessKeyID: String
     var region: String
 
-    /// The pool's region must be the one that was signed for.
+    /// The pool's region must equal the region of the signature.
     func require(regionOf pool: String) throws(ServiceError) {
       guard pool.hasPrefix(region + ":") else {
         throw SignatureV4.invalid("Credential should be scoped to a valid region.")
@@ -84,7 +84,7 @@ enum SignatureV4 {
       signature: parts["Signature"] ?? "")
   }
 
-  /// `X-Amz-Date`, once it was found to be of this hour and of the scope's day.
+  /// `X-Amz-Date`, after the check that it is near the present time and on the scope's day.
   private static func time(
     of request: HTTPRequest, scope: [String], at now: Date
   ) throws(ServiceError) -> String {

@@ -71,7 +71,7 @@ enum ControlService {
     ]
   }
 
-  /// To whom credentials or a developer token were given.
+  /// The user or identity to whom credentials or a developer token were given.
   private static func issued(
     _ request: HTTPRequest, in sandbox: Sandbox
   ) throws(ServiceError) -> JSON {
@@ -83,7 +83,7 @@ enum ControlService {
     return try issued(key, in: sandbox.state.mint)
   }
 
-  /// The same of whole credentials, which must have been given together.
+  /// The user or identity of complete credentials, whose parts must have been given together.
   private static func issued(
     _ reader: FieldReader, in mint: CredentialMint
   ) throws(ServiceError) -> JSON {
@@ -121,7 +121,7 @@ enum ControlService {
       })
   }
 
-  /// The identity of a developer token and the login that it was given for, as its claims say.
+  /// The identity and the login of a developer token, according to its claims.
   private static func issued(_ token: String, in state: SandboxState) throws(ServiceError) -> JSON {
     guard let claims = try? state.issuer.verifiedClaims(in: token),
       let identity = claims["sub"]?.text, let pool = claims["aud"]?.text,
@@ -179,7 +179,7 @@ extension SandboxState {
     ]
   }
 
-  /// `POST /control/lifetimes`: seconds, for what is made from now on.
+  /// `POST /control/lifetimes`: lifetimes in seconds, for everything that is made from now on.
   mutating func setLifetimes(_ reader: FieldReader) throws(ServiceError) -> JSON {
     var fields = reader
     let credentials = try fields.integer("Credentials", in: 0...43_200)

@@ -7,7 +7,8 @@ enum Service: String, Sendable, CaseIterable {
 /// One call: the unit of counting and of faults.
 struct ServiceCall: Hashable, Sendable {
   var service: Service
-  /// As the service names it: `GetId`, `AssumeRoleWithWebIdentity`, `token`, `gettoken`.
+  /// The service's name for the operation: `GetId`, `AssumeRoleWithWebIdentity`, `token`,
+  /// `gettoken`.
   var operation: String
 
   /// `cognito.GetId`.
@@ -19,7 +20,7 @@ struct Fault: Sendable, Equatable {
   enum Kind: String, Sendable, CaseIterable {
     /// The reply comes `Seconds` late.
     case delay
-    /// No reply ever; the connection stays open.
+    /// No reply ever comes; the connection stays open.
     case hang
     /// `Status` with `Body`, or the service's own form of `Error` and `Message`.
     case status
@@ -39,19 +40,19 @@ struct Fault: Sendable, Equatable {
     case redirect
     /// The clock of the service is `Seconds` off.
     case dateSkew
-    /// A token that has expired: handed out by a backend, complained of by AWS.
+    /// An expired token: a backend gives one, or AWS reports one.
     case expiredToken
     /// Another identity than before.
     case changedIdentity
-    /// For another pool than was asked for.
+    /// A reply for another pool than the requested one.
     case wrongPool
   }
 
   var service: Service
-  /// nil: any.
+  /// nil: any operation.
   var operation: String?
   var kind: Kind
-  /// How many calls it hits; nil: all until it is cleared.
+  /// How many calls the fault hits; nil: all, until the fault is cleared.
   var count: Int? = 1
   var seconds = 0.0
   var status: Int?
@@ -67,10 +68,11 @@ struct Fault: Sendable, Equatable {
 }
 
 extension Fault {
-  /// Bytes of an oversized body: more than any limit of credd's.
+  /// Bytes of an oversized body: more than any limit of credd.
   static let oversizedBody = 8 << 20
 
-  /// The reply in place of the service's own; nil for kinds in which the service answers.
+  /// The reply that replaces the service's own; nil for kinds of faults in which the service
+  /// answers.
   func reply(to call: ServiceCall) -> HTTPReply? {
     var reply: HTTPReply
     switch kind {
@@ -140,7 +142,7 @@ extension Fault {
   }
 }
 
-/// The faults to come, in the order in which they were asked for.
+/// The planned faults, in the order in which they were requested.
 struct FaultPlan: Sendable {
   static let maximumFaults = 256
 

@@ -2,11 +2,11 @@ import FoundationEssentials
 
 /// The authorization endpoint: the browser's side.
 extension OIDCCall {
-  /// What the browser asks for, after the checks that never redirect.
+  /// The browser's request, after the checks that never redirect.
   private struct Asked {
     let client: OIDCClient
     let redirectURI: String
-    /// As it came: it goes back byte for byte.
+    /// The state as it came, because it goes back byte for byte.
     let state: String?
   }
 
@@ -16,13 +16,14 @@ extension OIDCCall {
     do throws(OAuthFault) {
       return try grant(form, asked, in: &state)
     } catch {
-      // These, and only these, go to the redirect URI.
+      // Only these errors go to the redirect URI.
       return redirect(
         asked, [("error", error.name), ("error_description", error.description)], &state.oidc)
     }
   }
 
-  /// A wrong client or redirect URI is shown here: a redirect to it would be an open one.
+  /// A wrong client or redirect URI is reported here, because a redirect to it would be an open
+  /// redirect.
   private func target(_ form: OAuthForm, _ provider: OIDCProvider) throws(OAuthFault) -> Asked {
     let id = try form.required("client_id")
     guard let client = provider.clients[id] else {
@@ -44,7 +45,7 @@ extension OIDCCall {
   ) -> Bool {
     if client.redirectURIs.contains(where: { $0.utf8.elementsEqual(uri.utf8) }) { return true }
     guard rule == .loopback else { return false }
-    // http://127.0.0.1:PORT/PATH, where http://127.0.0.1/PATH is registered.
+    // http://127.0.0.1:PORT/PATH is allowed if http://127.0.0.1/PATH is registered.
     for opening in ["http://127.0.0.1:", "http://[::1]:"] where uri.hasPrefix(opening) {
       let rest = uri.dropFirst(opening.count)
       let port = rest.prefix { $0.isASCII && $0.isNumber }
@@ -91,7 +92,7 @@ extension OIDCCall {
   static let alphabet = Array(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-  /// Who the browser's user is: by the control path, or by the form of the page.
+  /// The user of the browser, who signed in by the control path or by the form of the page.
   private func signedIn(_ state: SandboxState, prompt: String?) -> String? {
     if request.method == "POST",
       let form = try? OAuthForm(String(decoding: request.body, as: UTF8.self)),

@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// Who the client is (RFC 6749, 2.3; RFC 7523).
+/// Authenticates the client (RFC 6749, 2.3; RFC 7523).
 extension OIDCCall {
   private static let assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
-  /// The client, proved in just the way that it is registered with.
+  /// The client. It must authenticate exactly in the registered way.
   func authenticated(
     _ form: OAuthForm, _ provider: inout OIDCProvider
   ) throws(OAuthFault) -> OIDCClient {

@@ -20,7 +20,7 @@ enum OIDCControl {
 }
 
 extension OIDCProvider {
-  /// What tests look at; never a token.
+  /// The state for tests; never a token.
   fileprivate var shown: JSON {
     [
       "SignedInAs": settings.signedInAs.map { .string($0) } ?? .null,
@@ -60,7 +60,7 @@ extension OIDCProvider {
     return ["ClientId": .string(id), "Authentication": .string(client.authentication.rawValue)]
   }
 
-  /// What a user answers on another device.
+  /// Takes the answer of a user on another device.
   fileprivate mutating func decide(
     _ reader: FieldReader, at now: Date
   ) throws(ServiceError) -> JSON {

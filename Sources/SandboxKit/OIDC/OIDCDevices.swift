@@ -44,7 +44,7 @@ extension OIDCCall {
     code.lastPoll = now
     if isEarly {
       code.earlyPolls += 1
-      // From here on each question has to wait longer.
+      // From now on, each question must wait longer.
       code.interval += 5
       if code.earlyPolls > 1 { state.oidc.count("RepeatedEarlyPolls") }
     }
@@ -61,7 +61,7 @@ extension OIDCCall {
     }
   }
 
-  /// The page for the code: by GET it shows a form, by POST it takes the code, a name and a password.
+  /// The page for the code. A GET shows a form; a POST sends the code, a name and a password.
   func activate(in state: inout SandboxState) throws(OAuthFault) -> HTTPReply {
     guard request.method == "POST" else {
       let page =
@@ -84,7 +84,8 @@ extension OIDCCall {
 }
 
 extension OIDCProvider {
-  /// What a user answers to a code. Typed codes have any case, and no dash counts.
+  /// Takes a user's answer to a code. Typed codes may be in upper or lower case, and dashes are
+  /// ignored.
   mutating func decide(
     _ userCode: String, _ answer: OIDCDeviceCode.State, at now: Date
   ) throws(OAuthFault) {

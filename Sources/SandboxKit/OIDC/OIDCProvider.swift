@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// An OpenID Connect provider: clients, codes, token families and device codes. It shares no line with
-/// the daemon's side of the protocol.
+/// An OpenID Connect provider: clients, codes, token families and device codes. It shares no code
+/// with the daemon's side of the protocol.
 struct OIDCProvider: Sendable {
-  /// Most of what it keeps at once.
+  /// The most entries of each kind that it keeps at once.
   static let maximumEntries = 10_000
 
   var settings = OIDCSettings()
@@ -15,7 +15,7 @@ struct OIDCProvider: Sendable {
   var devices: [String: OIDCDeviceCode] = [:]
   /// Identifiers of client assertions, each used once.
   var assertions: Set<String> = []
-  /// What must not happen, counted.
+  /// How often each misuse happened, which tests forbid.
   var misuses: [String: Int] = [:]
 
   init() {
@@ -31,7 +31,7 @@ struct OIDCProvider: Sendable {
 
   mutating func count(_ misuse: String) { misuses[misuse, default: 0] += 1 }
 
-  /// Drops what has ended, so that a long run needs no more memory.
+  /// Drops ended entries, so that a long run does not need more memory.
   mutating func forget(endedBefore now: Date) {
     guard codes.count + refreshTokens.count + devices.count >= Self.maximumEntries else { return }
     codes = codes.filter { $0.value.expiration > now }
@@ -41,7 +41,7 @@ struct OIDCProvider: Sendable {
   }
 }
 
-/// What the provider does, and what it does wrong on purpose.
+/// The settings of the provider, and its deliberate faults.
 struct OIDCSettings: Sendable {
   enum RedirectRule: String, Sendable, CaseIterable {
     /// Byte for byte, as Cognito, Auth0 and Okta compare.
@@ -50,7 +50,7 @@ struct OIDCSettings: Sendable {
     case loopback
   }
 
-  /// How many of the next replies it concerns lie.
+  /// The kinds of lies; a count says how many of the next replies have each.
   enum Lie: String, Sendable, CaseIterable {
     /// An ID token of another sign-in.
     case nonce = "Nonce"
@@ -68,9 +68,9 @@ struct OIDCSettings: Sendable {
     case noIDToken = "NoIdToken"
     /// A renewal is refused with 400 and an empty body.
     case emptyRefusal = "EmptyRefusal"
-    /// A renewal is refused with an error that nobody knows.
+    /// A renewal is refused with an unknown error.
     case unknownError = "UnknownError"
-    /// `iss` of the browser's response.
+    /// A wrong `iss` in the browser's response.
     case responseIssuer = "ResponseIssuer"
     case noResponseIssuer = "NoResponseIssuer"
     /// A second `code` in the browser's response.
@@ -81,17 +81,17 @@ struct OIDCSettings: Sendable {
     case errorResponse = "ErrorResponse"
   }
 
-  /// Who is signed in at the browser; nil: it asks.
+  /// The user who is signed in at the browser; if nil, the page asks.
   var signedInAs: String?
   var redirectRule = RedirectRule.loopback
-  /// Whether the issuer ends in a slash, as Auth0's does.
+  /// Whether the issuer ends in a slash, like Auth0's.
   var hasSlash = false
-  /// Whether responses of the browser name the issuer, and the document says so.
+  /// Whether responses of the browser name the issuer, and the document announces that.
   var namesIssuer = true
   var givesIDTokenAtRenewal = true
-  /// Refresh tokens only with `offline_access`.
+  /// Whether only the scope `offline_access` gives refresh tokens.
   var wantsOfflineAccess = true
-  /// Seconds.
+  /// In seconds.
   var codeLifetime = 300
   var tokenLifetime = 3600
   var refreshLifetime = 86_400
@@ -99,7 +99,7 @@ struct OIDCSettings: Sendable {
   var deviceInterval = 5
   var lies: [Lie: Int] = [:]
 
-  /// Whether the next reply lies so; one of the lies is used up.
+  /// Whether the next reply has this lie. If so, one of the lies is used up.
   mutating func takes(_ lie: Lie) -> Bool {
     guard let count = lies[lie], count > 0 else { return false }
     lies[lie] = count - 1
@@ -131,14 +131,14 @@ struct OIDCClient: Sendable {
 
   let id: String
   var secret: String?
-  /// Verifies assertions. A private key in PEM, whose public half is used.
+  /// The key that verifies assertions: a private key in PEM, of which the public half is used.
   var keyPEM: String?
   var authentication = Authentication.none
   var redirectURIs: [String] = []
   var logoutURIs: [String] = []
   var grants = Set(Grant.allCases)
   var rotation = Rotation.on
-  /// Seconds for which the previous refresh token is taken once more.
+  /// The seconds for which the previous refresh token is still accepted.
   var grace = 0
 
   init(id: String) {
@@ -146,7 +146,7 @@ struct OIDCClient: Sendable {
   }
 }
 
-/// A code, bound to all that it was given for.
+/// A code, bound to the parameters for which it was given.
 struct OIDCCode: Sendable {
   let client: String
   let redirectURI: String
@@ -156,13 +156,13 @@ struct OIDCCode: Sendable {
   let user: String
   let signedIn: Date
   let expiration: Date
-  /// Also after an attempt that failed.
+  /// Set also after a failed attempt.
   var isUsed = false
-  /// The tokens that came of it. A replay ends them.
+  /// The tokens that the code gave. A replay of the code ends them.
   var family: String?
 }
 
-/// All refresh tokens that came of one sign-in.
+/// All refresh tokens of one sign-in.
 struct OIDCFamily: Sendable {
   let client: String
   let user: String
@@ -229,7 +229,7 @@ struct OAuthFault: Error, Equatable {
   }
 }
 
-/// A query or form in which no parameter may stand twice (RFC 6749, 3.1 and 3.2).
+/// A query or form in which no parameter may occur twice (RFC 6749, 3.1 and 3.2).
 struct OAuthForm: Sendable {
   private var values: [String: String] = [:]
 
@@ -245,7 +245,7 @@ struct OAuthForm: Sendable {
     }
   }
 
-  /// Nil for an empty one too.
+  /// The value; nil also if it is empty.
   subscript(_ name: String) -> String? { values[name].flatMap { $0.isEmpty ? nil : $0 } }
 
   func required(_ name: String) throws(OAuthFault) -> String {

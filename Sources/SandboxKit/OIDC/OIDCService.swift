@@ -4,7 +4,7 @@ import FoundationEssentials
 enum OIDCService {
   static let prefix = "/oidc"
 
-  /// The name of a call for faults and counters; nil for a path that is none of the provider's.
+  /// The name of a call for faults and counters; nil if the path does not belong to the provider.
   static func operation(of request: HTTPRequest) -> String? {
     switch (request.method, request.path) {
     case ("GET", prefix + "/.well-known/openid-configuration"): "discovery"
@@ -68,7 +68,7 @@ struct OIDCCall {
     guard type.hasPrefix("application/x-www-form-urlencoded") else {
       throw .invalidRequest("the body is not application/x-www-form-urlencoded")
     }
-    // A secret in a query would stand in logs.
+    // A secret in a query would appear in logs.
     guard request.query.isEmpty else { throw .invalidRequest("parameters belong into the body") }
     return try OAuthForm(String(decoding: request.body, as: UTF8.self))
   }
@@ -99,7 +99,7 @@ struct OIDCCall {
     return HTTPReply(json: ["keys": [key]])
   }
 
-  /// Ends the browser's session; revokes nothing. The page leads only to a registered URI.
+  /// Ends the browser's session, but revokes no token. The page leads only to a registered URI.
   func logout(in state: inout SandboxState) throws(OAuthFault) -> HTTPReply {
     let form = try OAuthForm(request.query)
     let id = try form.required("client_id")

@@ -28,11 +28,11 @@ extension OIDCCall {
     }
     guard !code.isUsed else {
       state.oidc.count("ReplayedCodes")
-      // RFC 6749, 4.1.2: what came of it may be in other hands.
+      // RFC 6749, 4.1.2: somebody else may have the tokens of this code.
       if let family = code.family { state.oidc.families[family]?.isRevoked = true }
       throw .invalidGrant("the code was used before")
     }
-    // One attempt, whatever comes of it.
+    // A code allows one attempt, even if it fails.
     code.isUsed = true
     state.oidc.codes[value] = code
     guard now < code.expiration else { throw .invalidGrant("the code has expired") }
@@ -68,13 +68,13 @@ extension OIDCCall {
         family.previous == value
         && family.rotated.map { now.timeIntervalSince($0) < Double(client.grace) } ?? false
       guard isInGrace else {
-        // Somebody else may have the newest one: all of them end.
+        // Somebody else may have the newest refresh token, so all tokens of the family end.
         state.oidc.count("ReusedRefreshTokens")
         family.isRevoked = true
         state.oidc.families[id] = family
         throw .invalidGrant("the refresh token was used before")
       }
-      // A client that lost a reply, or one that asks twice at once.
+      // The client has lost a reply, or asks twice at once.
       state.oidc.count("RenewalsInGrace")
     }
     if let scope = form["scope"] {
@@ -161,7 +161,7 @@ extension OIDCCall {
       "email_verified": true,
     ]
     if lies(.party, &state) { claims["azp"] = "another-client" }
-    // In the first ID token alone (OpenID Connect Core 1.0, 12.2).
+    // Only in the first ID token (OpenID Connect Core 1.0, 12.2).
     if let nonce { claims["nonce"] = .string(lies(.nonce, &state) ? "wrong" : nonce) }
     if lies(.unsigned, &state) { return unsigned(claims) }
     if lies(.symmetric, &state) { return symmetric(claims, key: client.secret ?? "secret") }
@@ -186,7 +186,7 @@ extension OIDCCall {
 
   // MARK: Revocation
 
-  /// RFC 7009: an unknown token is as good as revoked.
+  /// RFC 7009: an unknown token counts as revoked.
   func revoke(in state: inout SandboxState) throws(OAuthFault) -> HTTPReply {
     let form = try form()
     let client = try authenticated(form, &state.oidc)

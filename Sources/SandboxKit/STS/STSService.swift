@@ -6,7 +6,7 @@ enum STSService {
   static let namespace = "https://sts.amazonaws.com/doc/2011-06-15/"
   static let operation = "AssumeRoleWithWebIdentity"
 
-  /// - Parameter fault: one of the kinds in which the service itself does wrong.
+  /// - Parameter fault: a kind of fault that the service itself makes.
   static func reply(
     to request: HTTPRequest, in state: inout SandboxState, fault: Fault.Kind?, at now: Date
   ) -> HTTPReply {
@@ -70,7 +70,7 @@ extension SandboxState {
     guard call.providerID == nil else {
       throw ServiceError("ValidationError", "ProviderId is for OAuth 2.0 access tokens only")
     }
-    // The role's trust policy does not say why it refuses.
+    // STS does not say why the role's trust policy refuses.
     guard let role = roles[call.roleARN], role.pool == token.pool,
       role.trustsAuthenticated == token.isAuthenticated,
       let identity = pools[token.pool]?.survivor(of: token.identity), !identity.isClosed
@@ -104,7 +104,7 @@ extension SandboxState {
     ]
   }
 
-  /// A developer token, with STS's words for what is wrong with it.
+  /// Checks a developer token, with STS's error texts.
   private func webIdentity(
     _ text: String, at now: Date
   ) throws(ServiceError) -> DeveloperToken {
@@ -134,12 +134,12 @@ extension SandboxState {
   }
 }
 
-/// The parameters of AssumeRoleWithWebIdentity, checked as the STS API reference gives them.
+/// The parameters of AssumeRoleWithWebIdentity, with the checks of the STS API reference.
 struct RoleAssumption {
   var roleARN: String
   var sessionName: String
   var token: String
-  /// Seconds.
+  /// In seconds.
   var duration: Int
   var providerID: String?
 
@@ -227,7 +227,7 @@ struct XMLElement {
     self.namespace = namespace
   }
 
-  /// The element as text, indented as AWS does it.
+  /// The element as text, indented like AWS's replies.
   func text(indent: String = "") -> String {
     let opening = namespace.map { "<\(name) xmlns=\"\($0)\">" } ?? "<\(name)>"
     switch content {

@@ -44,7 +44,7 @@ enum SampleServer {
 /// The parameters of one call, and the name under which the server was called.
 struct SampleCall {
   let parameters: FormParameters
-  /// Lower case, no port.
+  /// The host in lower case, without a port.
   let host: String
 
   init(_ request: HTTPRequest) {
@@ -62,7 +62,7 @@ struct SampleCall {
     return value
   }
 
-  /// A timestamp of the last or next quarter of an hour.
+  /// A timestamp that is at most a quarter of an hour off.
   func timestamp(at now: Date) throws(ServiceError) -> String {
     let text = try required("timestamp")
     guard let date = Date(iso8601Text: text),
@@ -74,7 +74,7 @@ struct SampleCall {
   /// `provider1`, `token1`, `provider2`, … in order.
   var logins: [(provider: String, token: String)] {
     var logins: [(provider: String, token: String)] = []
-    // Cognito takes ten logins.
+    // Cognito accepts ten logins.
     for index in 1...10 {
       guard let provider = parameters["provider\(index)"], let token = parameters["token\(index)"]
       else { break }
@@ -118,7 +118,7 @@ extension SandboxState {
     guard let user = users.user(name), !user.isDisabled else {
       throw SampleCall.unauthorized("Unknown user")
     }
-    // A user of the seed never registered under a host name, so any host name is accepted.
+    // A user from the seed has never registered under a host name, so any host name is accepted.
     let salted =
       user.saltedPassword ?? SampleProtocol.salted(user.password, user: name, host: call.host)
     let expected = SampleProtocol.signature(of: timestamp, key: salted)
@@ -159,7 +159,7 @@ extension SandboxState {
     return pools.map(\.id).min() ?? defaultPool
   }
 
-  /// The token as the sample spells it, with the comma that makes it no JSON.
+  /// The token in the sample's form, with the comma because of which it is not JSON.
   private mutating func sampleToken(
     _ poolID: String, identity: String?, logins: [(provider: String, token: String)],
     device: DeviceDirectory.Device, fault: Fault.Kind?, at now: Date
@@ -193,7 +193,7 @@ extension SandboxState {
 /// and AES-128-CBC replies.
 enum SampleProtocol {
   static let defaultAppName = "awscognitodeveloperauthenticationsample"
-  /// How far a timestamp may be off, seconds.
+  /// How far a timestamp may be off, in seconds.
   static let tolerance = 900.0
 
   /// Lower-case hexadecimal HMAC-SHA256; key and message are UTF-8 texts.
@@ -201,7 +201,7 @@ enum SampleProtocol {
     hexadecimal(Cryptography.hmacSHA256(key: Array(key.utf8), message: Array(message.utf8)))
   }
 
-  /// What the server stores instead of the password.
+  /// The value that the server stores instead of the password.
   static func salted(
     _ password: String, user: String, app: String = defaultAppName, host: String
   ) -> String {
@@ -240,7 +240,7 @@ enum SampleProtocol {
 struct DeviceDirectory: Sendable {
   struct Device: Sendable {
     var user: String
-    /// 32 hexadecimal digits. A new login makes a new one, which voids the earlier.
+    /// 32 hexadecimal digits. A new login makes a new key, and voids the earlier one.
     var key: String
   }
 
@@ -257,7 +257,7 @@ struct DeviceDirectory: Sendable {
     devices[uid] = device
   }
 
-  /// How many devices were forgotten.
+  /// Forgets the devices of a user, and returns their number.
   mutating func revoke(user: String) -> Int {
     let before = devices.count
     devices = devices.filter { $0.value.user != user }

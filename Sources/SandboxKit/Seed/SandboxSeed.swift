@@ -8,9 +8,9 @@ public struct SandboxSeed: Sendable {
     public var allowsClassicFlow = true
     public var authenticatedRole: String?
     public var guestRole: String?
-    /// Public providers and the client id that each issues tokens for.
+    /// Public providers, and the client id for which each issues tokens.
     public var providers: [String: String] = [:]
-    /// User pools, with a client each.
+    /// User pools, each with a client.
     var userPoolProviders: [LoginProvider] = []
 
     public init(id: String, developerProvider: String?) {
@@ -51,7 +51,7 @@ public struct SandboxSeed: Sendable {
   public static let defaultProvider = "login.example.app"
   static let account = "123456789012"
 
-  /// One pool with every kind of provider, users alice, bob and root.
+  /// One pool with every kind of provider, and the users alice, bob and root.
   public init(pool id: String = defaultPool, provider: String = defaultProvider) {
     var pool = Pool(id: id, developerProvider: provider)
     let region = id.prefix { $0 != ":" }
@@ -144,7 +144,7 @@ extension SandboxSeed.Pool {
 }
 
 extension FieldReader {
-  /// `CognitoIdentityProviders`, as CreateIdentityPool has them.
+  /// `CognitoIdentityProviders`, as in CreateIdentityPool.
   mutating func userPoolProviders() throws(ServiceError) -> [LoginProvider]? {
     guard let readers = try objects("CognitoIdentityProviders") else { return nil }
     var providers: [LoginProvider] = []

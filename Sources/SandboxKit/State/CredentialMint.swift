@@ -1,7 +1,7 @@
 import FoundationEssentials
 import SeededRandom
 
-/// Temporary credentials, as AWS hands them out.
+/// Temporary credentials in AWS's form.
 struct TemporaryCredentials: Sendable, Equatable {
   var accessKeyID: String
   var secretAccessKey: String
@@ -11,19 +11,19 @@ struct TemporaryCredentials: Sendable, Equatable {
 
 /// Makes unique credentials in AWS's formats and lengths.
 struct CredentialMint: Sendable {
-  /// What credentials were given for, for tests that ask whose they are.
+  /// The owner of given credentials, for tests that ask whose they are.
   struct Grant: Sendable {
     var pool: String
     var identity: String
     /// The identity's logins when the credentials were given. Empty for a guest.
     var logins: Set<Login>
     var role: String
-    /// RoleSessionName, which STS alone has.
+    /// RoleSessionName, which only STS has.
     var sessionName: String?
     var expiration: Date
   }
 
-  /// The latest so many grants are remembered.
+  /// How many of the latest grants are remembered.
   static let maximumGrants = 4096
 
   /// Characters of a session token.
@@ -47,7 +47,7 @@ struct CredentialMint: Sendable {
     let opening = "IQoJb3JpZ2luX2Vj"
     let credentials = TemporaryCredentials(
       accessKeyID: "ASIA" + random.text(16, of: base32),
-      // The token must not begin like a path, so that a search in logs can distinguish them.
+      // The secret must not begin like a path, so that a search in logs can distinguish the two.
       secretAccessKey: random.text(1, of: base64.dropLast()) + random.text(39, of: base64),
       sessionToken: opening
         + random.text(max(1, sessionTokenLength - opening.utf8.count - 2), of: base64) + "==",
@@ -57,7 +57,7 @@ struct CredentialMint: Sendable {
     return credentials
   }
 
-  /// A ring: the oldest grant makes room.
+  /// The grants are a ring, in which the oldest grant makes room.
   private mutating func remember(_ grant: Grant, as credentials: TemporaryCredentials) {
     let accessKeyID = credentials.accessKeyID
     if order.count < CredentialMint.maximumGrants {
@@ -72,7 +72,7 @@ struct CredentialMint: Sendable {
   }
 }
 
-/// What a user signed in with: a provider and the user's name there.
+/// A login of a user: a provider and the user's name there.
 struct Login: Hashable, Sendable {
   var provider: String
   var subject: String
@@ -83,11 +83,11 @@ struct Identity: Sendable {
   let id: String
   /// Developer and public logins alike. Empty for a guest.
   var logins: Set<Login> = []
-  /// The identity has lost its last login, which closes it for ever.
+  /// Whether the identity has lost its last login, which closes it for ever.
   var isClosed = false
-  /// Where the identity went when it was merged into another.
+  /// The identity into which this one was merged.
   var mergedInto: String?
 
-  /// Never signed in.
+  /// Whether no user ever signed in to the identity.
   var isGuest: Bool { logins.isEmpty && !isClosed && mergedInto == nil }
 }

@@ -2,8 +2,9 @@ import SeededRandom
 
 /// One identity pool: its settings and its identities.
 ///
-/// The rules of linking are those of the Cognito API reference: a login belongs to one identity at
-/// most, a merged identity lives on under the other's id, one that lost its last login is closed.
+/// The rules of linking are those of the Cognito API reference. A login belongs to at most one
+/// identity. A merged identity lives on under the other one's id. An identity that has lost its
+/// last login is closed.
 struct IdentityPool: Sendable {
   static let maximumIdentities = 200_000
   static let maximumLoginsPerIdentity = 20
@@ -18,14 +19,14 @@ struct IdentityPool: Sendable {
   var providers: [String: LoginProvider] = [:]
   var userPoolKeys = UserPoolKeys.documented
 
-  /// Under which key it takes the tokens of a user pool with the updated issuer. AWS does not say: a
-  /// client must get on with each.
+  /// The key under which the pool accepts tokens of a user pool with the updated issuer. AWS does
+  /// not document it, so a client must handle each of these.
   enum UserPoolKeys: String, Sendable, CaseIterable {
-    /// The one of the original issuer, whatever a token names.
+    /// The key of the original issuer, even if the token names the updated one.
     case documented
-    /// The one of the token's own issuer; the user is the same.
+    /// The key of the token's own issuer; the user is the same.
     case issuer
-    /// The same, and another key is another login, with another identity.
+    /// The key of the token's own issuer; another key is another login, with another identity.
     case separate
   }
 
@@ -36,26 +37,26 @@ struct IdentityPool: Sendable {
     self.id = id
   }
 
-  /// The region that the pool's id names.
+  /// The region in the pool's id.
   var region: String { String(id.prefix { $0 != ":" }) }
 
   var identityCount: Int { identities.count }
 
   func identity(_ id: String) -> Identity? { identities[id] }
 
-  /// The provider that a key of a logins map means.
+  /// The provider for a key of a logins map.
   func provider(_ key: String) -> LoginProvider? {
     if let provider = providers[key] { return provider }
     guard userPoolKeys != .documented, key.hasPrefix("issuer-cognito-idp.") else { return nil }
     return providers[String(key.dropFirst("issuer-".count))]
   }
 
-  /// The identity that this login belongs to.
+  /// The identity to which this login belongs.
   func owner(of login: Login) -> String? { owners[login] }
 
   func owners(of logins: Set<Login>) -> Set<String> { Set(logins.compactMap { owners[$0] }) }
 
-  /// The identity under this id, or the one it was merged into.
+  /// The identity with this id, or the one into which it was merged.
   func survivor(of id: String) -> Identity? {
     var identity = identities[id]
     while let next = identity?.mergedInto { identity = identities[next] }
@@ -74,7 +75,8 @@ struct IdentityPool: Sendable {
     return id
   }
 
-  /// The identity that any of these logins belongs to, with the others linked to it; else a new one.
+  /// The identity to which one of these logins belongs, after linking the others to it; else a new
+  /// identity.
   mutating func identity(
     with logins: Set<Login>, random: inout SeededGenerator
   ) throws(ServiceError) -> String {
@@ -109,7 +111,7 @@ struct IdentityPool: Sendable {
     identities[id] = identity
   }
 
-  /// Moves everything of one identity to another; the first one's id lives on as an alias.
+  /// Moves everything of one identity to another. The first one's id lives on as an alias.
   mutating func merge(_ source: String, into destination: String) throws(ServiceError) {
     guard source != destination, var identity = identities[source] else { return }
     let logins = identity.logins
@@ -126,7 +128,7 @@ struct IdentityPool: Sendable {
     identities[source] = identity
   }
 
-  /// Forgets an identity wholly, as its deletion in the console does.
+  /// Forgets an identity completely, like its deletion in the console.
   mutating func remove(_ id: String) {
     guard let identity = identities.removeValue(forKey: id) else { return }
     for login in identity.logins { owners[login] = nil }
@@ -144,7 +146,7 @@ extension IdentityPool {
   /// Finds or makes the identity of a developer's user (GetOpenIdTokenForDeveloperIdentity).
   ///
   /// - Parameters:
-  ///   - others: public logins to link besides.
+  ///   - others: further public logins to link.
   ///   - asked: the IdentityId that the developer passed, if any.
   mutating func register(
     _ login: Login, others: Set<Login>, as asked: String?, random: inout SeededGenerator
@@ -164,9 +166,9 @@ extension IdentityPool {
 }
 
 extension IdentityPool {
-  /// For public logins only: at least one must belong to the identity. A guest who signs in becomes
-  /// the identity that the login belongs to already, if there is one ("Switching identities",
-  /// Cognito developer guide).
+  /// Only for public logins. At least one of them must belong to the identity. If a guest signs in
+  /// with a login that already belongs to an identity, the user goes on with that identity
+  /// ("Switching identities", Cognito developer guide).
   ///
   /// - Returns: the id under which the user goes on.
   mutating func signIn(
@@ -198,7 +200,7 @@ struct LoginProvider: Sendable, Equatable {
   let audience: String
   /// Further clients of a user pool.
   var otherAudiences: Set<String> = []
-  /// A user pool is asked whether the user was signed out or deleted.
+  /// Whether the sandbox checks that the user pool has not signed out or deleted the user.
   var checksTokens = false
 
   init(name: String, audience: String, checksTokens: Bool = false) {
@@ -223,8 +225,8 @@ struct LoginProvider: Sendable, Equatable {
   /// `iss` of the provider's tokens.
   var issuer: String { "https://" + name }
 
-  /// Whether a token's issuer is this provider. IAM leaves out a slash at its end; the provider's name
-  /// must do so too. A provider on loopback has no TLS.
+  /// Whether a token's issuer is this provider. IAM omits a slash at the end; the provider's name
+  /// must omit it too. A provider on loopback has no TLS.
   func isIssuer(_ text: String?) -> Bool {
     let isLoopback = name.hasPrefix("127.0.0.1:") || name.hasPrefix("localhost:")
     let known = isLoopback ? ["http://" + name] : [issuer]
@@ -233,7 +235,7 @@ struct LoginProvider: Sendable, Equatable {
 }
 
 extension [String: LoginProvider] {
-  /// A user pool may be listed several times, with a client each.
+  /// A user pool may be listed several times, each time with another client.
   mutating func add(_ provider: LoginProvider) {
     guard var known = self[provider.name] else {
       self[provider.name] = provider
@@ -245,16 +247,16 @@ extension [String: LoginProvider] {
   }
 }
 
-/// An IAM role, with as much of its trust policy as web identities need.
+/// An IAM role, with the part of its trust policy that web identities need.
 struct Role: Sendable, Equatable {
   let arn: String
   /// The pool whose tokens the role trusts: the condition on `aud`.
   var pool: String
   /// The condition on `amr`: `authenticated`, else `unauthenticated`.
   var trustsAuthenticated: Bool
-  /// Seconds. IAM allows 3600 to 43200.
+  /// In seconds. IAM allows 3600 to 43200.
   var maximumSessionDuration: Int
-  /// May be asked for as CustomRoleArn.
+  /// Whether requests may name the role as CustomRoleArn.
   var isCustom: Bool
 
   /// The last part of the ARN.

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Tokens of public providers that only the provider can check: the sandbox is that provider.
+/// Tokens of public providers that only the provider can check. The sandbox is that provider.
 struct ProviderTokens: Sendable {
   struct Entry: Sendable {
     var login: Login
@@ -31,7 +31,8 @@ struct ProviderTokens: Sendable {
 
 /// The revoked developer tokens.
 ///
-/// Each token carries a serial number (`jti`); revoking an identity voids all up to the latest.
+/// Each token has a serial number (`jti`). Revoking an identity voids all tokens up to the latest
+/// number.
 struct Revocations: Sendable {
   private(set) var lastSerial = 0
   private var voidUpTo: [String: Int] = [:]
@@ -54,7 +55,7 @@ struct Revocations: Sendable {
 extension SandboxState {
   /// `POST /control/social-token`: signs a user in at a public provider.
   ///
-  /// A lifetime below zero makes a token that has expired already.
+  /// A negative lifetime makes an expired token.
   mutating func makeProviderToken(
     _ reader: FieldReader, at now: Date
   ) throws(ServiceError) -> JSON {

@@ -1,12 +1,12 @@
 import FoundationEssentials
 import SeededRandom
 
-/// The whole state of the sandbox. A value: it gets the time as a parameter and does no I/O.
+/// The whole state of the sandbox, as a value. It gets the time as a parameter and does no I/O.
 struct SandboxState: Sendable {
-  /// Seconds.
+  /// In seconds.
   struct Lifetimes: Sendable {
     var credentials = 3600
-    /// Of developer tokens without a TokenDuration.
+    /// The lifetime of developer tokens without a TokenDuration.
     var tokens = 900
   }
 
@@ -44,8 +44,8 @@ struct SandboxState: Sendable {
     ServiceError("ResourceNotFoundException", "IdentityPool '\(id)' not found.")
   }
 
-  /// Changes a pool in place. It is taken out meanwhile, so that nothing is copied: a pool may hold
-  /// very many identities.
+  /// Changes a pool in place. Meanwhile the pool is taken out of the state, so that its many
+  /// identities are not copied.
   mutating func withPool<Result>(
     _ id: String,
     _ body: (inout IdentityPool, inout SeededGenerator) throws(ServiceError) -> Result
@@ -55,19 +55,19 @@ struct SandboxState: Sendable {
     return try body(&pool, &random)
   }
 
-  /// The pool that holds this identity, merged or not.
+  /// The pool with this identity, merged or not.
   func pool(holding identity: String) throws(ServiceError) -> String {
-    // A handful of pools: a scan is cheaper than an index that has to be kept right.
+    // There are few pools, so a scan is cheaper than keeping an index.
     for pool in pools.values where pool.identity(identity) != nil { return pool.id }
     throw IdentityPool.notFound(identity)
   }
 
-  /// The only pool, or the first by id: for callers that name none.
+  /// The only pool, or the first one by id, for callers that name none.
   var defaultPool: String? { pools.keys.min() }
 }
 
 extension SandboxState {
-  /// The state in which a sandbox starts.
+  /// The initial state of a sandbox.
   init(_ seed: SandboxSeed, issuer: TokenIssuer, randomSeed: UInt64) {
     self.init(issuer: issuer, seed: randomSeed)
     for pool in seed.pools { pools[pool.id] = IdentityPool(pool) }

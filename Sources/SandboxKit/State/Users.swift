@@ -3,9 +3,9 @@ struct UserDirectory: Sendable {
   static let maximumUsers = IdentityPool.maximumIdentities
   static let maximumSessions = 100_000
 
-  /// Any requested name becomes a user.
+  /// Whether any requested name becomes a user.
   var allowsAnyUser = false
-  /// The token callback wants a session from every user.
+  /// Whether the token callback requires a session of every user.
   var requiresSession = false
   private var users: [String: User] = [:]
   private var sessions: [String: String] = [:]
@@ -21,10 +21,10 @@ struct UserDirectory: Sendable {
     return user
   }
 
-  /// A user that is there already.
+  /// An existing user.
   func existing(_ name: String) -> User? { users[name] }
 
-  /// False if the directory is full.
+  /// Returns false if the directory is full.
   @discardableResult
   mutating func store(_ user: User) -> Bool {
     guard users[user.name] != nil || users.count < UserDirectory.maximumUsers else { return false }
@@ -47,7 +47,7 @@ struct UserDirectory: Sendable {
     sessions.removeValue(forKey: token) != nil
   }
 
-  /// How many sessions were closed.
+  /// Closes the sessions of a user, and returns their number.
   mutating func closeSessions(of name: String) -> Int {
     let before = sessions.count
     sessions = sessions.filter { $0.value != name }
@@ -68,7 +68,7 @@ struct User: Sendable {
   let name: String
   var password: String
   var isDisabled = false
-  /// The token callback wants the user's own session.
+  /// Whether the token callback requires a session of this user.
   var requiresSession = false
   /// The value that the sample server stores instead of the password, after the user has registered
   /// there.

@@ -10,10 +10,9 @@ struct DeveloperToken: Sendable, Equatable {
 extension SandboxState {
   static let cognitoIssuer = "https://cognito-identity.amazonaws.com"
 
-  /// An OpenID token of Cognito's for an identity.
+  /// An OpenID token of Cognito for an identity.
   ///
-  /// The claims are those that GetOpenIdToken's tokens carry, and `jti`, by which the sandbox
-  /// revokes.
+  /// The claims are those of GetOpenIdToken's tokens, and `jti`, by which the sandbox revokes.
   mutating func developerToken(
     for identity: String, pool: IdentityPool, login: Login?, lifetime: Int,
     tags: [String: String] = [:], at now: Date
@@ -43,7 +42,7 @@ extension SandboxState {
     }
   }
 
-  /// Why a token is refused; each service has words of its own for it.
+  /// The reason why a token is refused; each service has its own text for it.
   enum TokenFault: Error, Equatable {
     case malformed
     case wrongIssuer
@@ -51,7 +50,7 @@ extension SandboxState {
     case expired(now: Int, expiry: Int)
   }
 
-  /// Checks a developer token all by itself: signature, issuer, time, revocation.
+  /// Checks a developer token without other data: signature, issuer, time, revocation.
   func verified(_ token: String, at now: Date) throws(TokenFault) -> DeveloperToken {
     let claims: JSON
     do {

@@ -1,16 +1,16 @@
 import CSandboxCrypto
 
 /// The keys that providers outside the sandbox publish (RFC 7517). Cognito fetches them from the
-/// issuer; the sandbox gets them by the control path, since it asks nobody.
+/// issuer. The sandbox sends no requests, so it gets them by the control path.
 struct PublishedKeys: Sendable {
-  /// A public RSA key: Cognito verifies ID tokens by no other.
+  /// A public RSA key, the only kind with which Cognito verifies ID tokens.
   private struct Key: Sendable {
     let id: String?
     let modulus: [UInt8]
     let exponent: [UInt8]
   }
 
-  /// Keys of one provider, and providers.
+  /// The most keys of one provider, and the most providers.
   private static let most = 64
 
   private var keys: [String: [Key]] = [:]
@@ -18,7 +18,7 @@ struct PublishedKeys: Sendable {
   /// Whether the provider is one of these.
   func names(_ provider: String) -> Bool { keys[provider] != nil }
 
-  /// `POST /control/provider-keys`: the provider's document, and whose it is.
+  /// `POST /control/provider-keys`: the provider's name and its document.
   mutating func set(_ reader: FieldReader) throws(ServiceError) -> JSON {
     var fields = reader
     let name = try fields.text("ProviderName")
@@ -30,7 +30,7 @@ struct PublishedKeys: Sendable {
     var found: [Key] = []
     for entry in entries {
       var entry = entry
-      // Keys of other kinds, and for other uses, are left out.
+      // Keys of other kinds and for other uses are ignored.
       guard try entry.optionalText("kty") == "RSA", try entry.optionalText("use") ?? "sig" == "sig"
       else { continue }
       guard let modulus = base64URLDecoded(try entry.text("n")),
@@ -42,7 +42,7 @@ struct PublishedKeys: Sendable {
     return ["ProviderName": .string(name), "Keys": .number(Double(found.count))]
   }
 
-  /// The claims of a token that one of the provider's keys has signed by RS256.
+  /// The claims of a token, if one of the provider's keys has signed it by RS256.
   func verifiedClaims(
     in token: String, of provider: String
   ) throws(TokenIssuer.Fault) -> JSON {

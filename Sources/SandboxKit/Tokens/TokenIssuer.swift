@@ -18,11 +18,11 @@ public struct TokenIssuer: Sendable {
     }
   }
 
-  /// Why a text is not a token of this issuer.
+  /// The reason why a text is not a token of this issuer.
   public enum Fault: Error, Equatable {
     /// Not three parts of base64url with JSON objects in front.
     case malformed
-    /// Another algorithm, key, or signature.
+    /// The algorithm, the key or the signature is another one.
     case unverified
   }
 
@@ -51,7 +51,7 @@ public struct TokenIssuer: Sendable {
 
   /// The signed token.
   ///
-  /// - Parameter hasType: whether the header says that it is a JWT; user pools leave it out.
+  /// - Parameter hasType: whether the header says that the token is a JWT. User pools omit that.
   public func token(
     _ claims: JSON, algorithm: Algorithm = .rs512, hasType: Bool = true
   ) throws -> String {
@@ -117,7 +117,7 @@ func base64URL(_ bytes: some Collection<UInt8>) -> String {
     })
 }
 
-/// The bytes of an unpadded URL-safe text; nil where it is anything else.
+/// The bytes of an unpadded URL-safe text; nil for any other text.
 func base64URLDecoded(_ text: some StringProtocol) -> [UInt8]? {
   var plain = ""
   for character in text {
@@ -144,12 +144,12 @@ func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
 }
 
 extension SeededGenerator {
-  /// A text of so many characters of an alphabet.
+  /// A random text with `count` characters of an alphabet.
   mutating func text(_ count: Int, of alphabet: [UInt8]) -> String {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(count)
     for _ in 0..<count {
-      // The bias of the remainder is of no weight here.
+      // The bias of the remainder does not matter here.
       bytes.append(alphabet[Int(next() % UInt64(alphabet.count))])
     }
     return String(decoding: bytes, as: UTF8.self)

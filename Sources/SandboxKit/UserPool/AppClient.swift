@@ -13,24 +13,24 @@ struct AppClient: Sendable, Equatable {
   var flows: Set<Flow> = [.srp, .refresh]
   /// ENABLED, else LEGACY.
   var hidesUsers = true
-  /// Seconds.
+  /// In seconds.
   var idTokenLifetime = 3600
   var accessTokenLifetime = 3600
   var refreshTokenLifetime = 30 * 86_400
-  /// Of a sign-in that waits for an answer.
+  /// The lifetime of a sign-in that waits for an answer.
   var signInLifetime = 180
   var allowsRevocation = true
-  /// A refresh gives a new refresh token; REFRESH_TOKEN_AUTH is refused.
+  /// Whether a refresh gives a new refresh token; then REFRESH_TOKEN_AUTH is refused.
   var rotatesTokens = false
-  /// Seconds for which a rotated token is taken once more.
+  /// The seconds for which a rotated token is still accepted.
   var graceSeconds = 0
-  /// Of the Hosted UI, compared byte for byte.
+  /// The redirect URIs of the Hosted UI, compared byte for byte.
   var callbackURLs: [String] = []
   var logoutURLs: [String] = []
 
   init(id: String) { self.id = id }
 
-  /// - Parameter name: the user's name, as this request has it.
+  /// - Parameter name: the user's name in this request.
   func checkHash(_ hash: String?, of name: String) throws(ServiceError) {
     guard let secret else {
       guard hash == nil else { throw wrongHash }
@@ -65,7 +65,7 @@ struct AppClient: Sendable, Equatable {
 }
 
 extension AppClient {
-  /// Reads what a seed or the control path says of a client.
+  /// Reads the settings of a client from a seed or the control path.
   mutating func apply(_ fields: inout FieldReader) throws(ServiceError) {
     if let secret = try fields.optionalText("ClientSecret") {
       guard InputRule.clientSecret.violation(of: secret, at: "") == nil else {
@@ -85,7 +85,7 @@ extension AppClient {
       }
     }
     hidesUsers = try fields.bool("PreventUserExistenceErrors") ?? hidesUsers
-    // Tests want shorter lives than Cognito allows.
+    // Tests need shorter lifetimes than Cognito allows.
     idTokenLifetime = try fields.integer("IdTokenValidity", in: 1...86_400) ?? idTokenLifetime
     accessTokenLifetime =
       try fields.integer("AccessTokenValidity", in: 1...86_400) ?? accessTokenLifetime

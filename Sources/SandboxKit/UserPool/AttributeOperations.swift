@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// GetUser, and what users do with their attributes.
+/// GetUser, and the operations of users on their attributes.
 extension UserPool {
   func getUser(_ holder: PoolUser) -> JSON {
     var reply = factorSettings(of: holder)
@@ -96,7 +96,7 @@ extension UserPool {
         user.pendingAttributes[name] = nil
         user.set(name, code.address)
       }
-      // A code that went to an earlier address proves nothing of the present one.
+      // A code that was sent to an earlier address does not prove the present one.
       guard user.attributes[name] == code.address else { throw .expiredCode }
       user.attributes[name + "_verified"] = "true"
     }

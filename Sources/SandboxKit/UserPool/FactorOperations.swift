@@ -78,7 +78,7 @@ extension UserPool {
     ["SecretCode": .string(try newSecret(of: holder.username))]
   }
 
-  /// An earlier secret that was not proven is void from then on.
+  /// An earlier unproven secret becomes void.
   private mutating func newSecret(of username: String) throws(ServiceError) -> String {
     let secret = random.bytes(UserPool.secretBytes)
     try change(username) { user throws(ServiceError) in user.pendingSecret = secret }

@@ -1,9 +1,9 @@
 import FoundationEssentials
 
 /// A user pool's Hosted UI (managed login): `/oauth2/authorize`, `/oauth2/token`, `/oauth2/revoke` and
-/// `/logout`. The client's id says whose pool is meant.
+/// `/logout`. The client's id identifies the pool.
 enum HostedUI {
-  /// The name of a call for faults and counters; nil for a path that is none of these.
+  /// The name of a call for faults and counters; nil for any other path.
   static func operation(of request: HTTPRequest) -> String? {
     switch (request.method, request.path) {
     case ("GET", "/oauth2/authorize"), ("POST", "/oauth2/authorize"): "HostedAuthorize"
@@ -31,7 +31,7 @@ enum HostedUI {
   }
 }
 
-/// A code of the Hosted UI, bound to all that it was given for.
+/// A code of the Hosted UI, bound to the parameters for which it was given.
 struct HostedCode: Sendable {
   let client: String
   let redirectURI: String
@@ -61,7 +61,7 @@ struct HostedCall {
     let form = try OAuthForm(request.query)
     let (pool, client) = try self.client(form.required("client_id"), state)
     let uri = try form.required("redirect_uri")
-    // Cognito shows its own page: nothing is sent to a place that is not registered.
+    // Cognito shows its own page, because nothing may be sent to an unregistered address.
     guard client.callbackURLs.contains(where: { $0.utf8.elementsEqual(uri.utf8) }) else {
       throw OAuthFault("redirect_mismatch", "An error was encountered with the requested page.")
     }
@@ -96,7 +96,7 @@ struct HostedCall {
     guard challenge == nil && method == nil || challenge != nil && method == "S256" else {
       throw .invalidRequest("code_challenge_method must be S256")
     }
-    // None asked: all of the client's.
+    // If the request has no scopes, it gets all scopes of the client.
     let asked = (form["scope"] ?? "").split(separator: " ").map(String.init)
     let scopes = asked.isEmpty ? HostedCall.scopes.sorted() : asked
     guard scopes.allSatisfy(HostedCall.scopes.contains) else {
@@ -113,7 +113,7 @@ struct HostedCall {
       scopes: scopes, username: user.username, began: now)
   }
 
-  /// By the control path, or by name and password on the page.
+  /// The user, who signed in by the control path, or by name and password on the page.
   private func signedIn(_ form: OAuthForm, _ pool: UserPool) -> PoolUser? {
     guard request.method == "POST" else {
       return form["prompt"] == "login" && pool.hosted.asksAnew
@@ -135,7 +135,7 @@ struct HostedCall {
       headers: [HTTPField("Content-Type", "text/html; charset=utf-8")], body: Array(page.utf8))
   }
 
-  /// Ends the browser's session, and revokes nothing.
+  /// Ends the browser's session, but revokes no token.
   func logout(in state: inout SandboxState) throws(OAuthFault) -> HTTPReply {
     let form = try OAuthForm(request.query)
     let (pool, client) = try self.client(form.required("client_id"), state)
@@ -208,7 +208,7 @@ struct HostedCall {
     }
   }
 
-  /// What a pool answers; what it refuses is an invalid grant, without a reason.
+  /// The pool's answer. A refusal becomes an invalid grant, without a reason.
   private func answer(
     _ id: String, in state: inout SandboxState,
     _ body: (inout UserPool) throws(ServiceError) -> [String: JSON]
@@ -256,7 +256,7 @@ struct HostedCall {
     throw OAuthFault("invalid_client", "")
   }
 
-  /// By Basic or in the body; a public client names itself alone.
+  /// Authenticates by Basic or in the body. A public client only names itself.
   private func authenticated(
     _ form: OAuthForm, _ state: SandboxState
   ) throws(OAuthFault) -> (UserPool, AppClient) {
@@ -279,11 +279,11 @@ struct HostedCall {
   }
 }
 
-/// What the Hosted UI of a pool keeps.
+/// The state of a pool's Hosted UI.
 struct HostedState: Sendable {
-  /// Who is signed in at the browser; nil: it asks.
+  /// The user who is signed in at the browser; if nil, the page asks.
   var signedInAs: String?
-  /// Whether `prompt=login` asks a user who is signed in.
+  /// Whether `prompt=login` asks a user who is already signed in.
   var asksAnew = true
   var codes: [String: HostedCode] = [:]
 }
@@ -291,7 +291,7 @@ struct HostedState: Sendable {
 extension UserPool {
   /// Tokens by their names in OAuth. Without `openid` there is no ID token.
   ///
-  /// - Parameter code: of the first ones; nil at a renewal.
+  /// - Parameter code: the code for the first tokens; nil at a renewal.
   fileprivate mutating func hostedTokens(
     of session: PoolSession, _ user: PoolUser, _ client: AppClient, _ code: HostedCode?
   ) throws(ServiceError) -> [String: JSON] {
@@ -318,7 +318,7 @@ extension UserPool {
 }
 
 extension SandboxState {
-  /// `POST /control/user-pool/hosted`: who is signed in at the browser.
+  /// `POST /control/user-pool/hosted`: sets the user who is signed in at the browser.
   mutating func setHosted(_ reader: FieldReader, in id: String) throws(ServiceError) -> JSON {
     var fields = reader
     _ = try fields.optionalText("UserPool")

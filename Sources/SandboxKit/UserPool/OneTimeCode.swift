@@ -20,17 +20,17 @@ struct OneTimeCode: Sendable {
 
   var code: String
   var expiration: Date
-  /// The attribute to whose address it went.
+  /// The attribute to whose address the code was sent.
   var attribute: String
   var address: String
 
-  /// Seconds: sign-up and attributes 24 h, a forgotten password 1 h.
+  /// In seconds: 24 h for sign-up and attributes, 1 h for a forgotten password.
   static func lifetime(_ purpose: Purpose) -> Double {
     purpose == .password ? 3600 : 86_400
   }
 }
 
-/// The messages that a pool has sent: only the control path shows them.
+/// The messages that a pool has sent. Only the control path shows them.
 struct PoolMessages: Sendable {
   struct Message: Sendable {
     var username: String
@@ -57,7 +57,7 @@ struct PoolMessages: Sendable {
     sent.append(message)
   }
 
-  /// The latest first.
+  /// The messages, the latest first.
   func sent(to username: String?) -> [Message] {
     sent.reversed().filter { username == nil || $0.username == username }
   }
@@ -78,7 +78,7 @@ extension UserPool {
       attribute: attribute, address: address)
   }
 
-  /// Sends a code that a later operation takes. Counts against the limit of the purpose.
+  /// Sends a code for a later operation. It counts for the limit of the purpose.
   mutating func sendCode(
     to username: String, attribute: String, address: String, purpose: OneTimeCode.Purpose
   ) throws(ServiceError) -> JSON {
@@ -94,7 +94,7 @@ extension UserPool {
     return UserPool.delivery(attribute, address)
   }
 
-  /// Takes a code: it is good once, and so many wrong ones end it.
+  /// Takes a code. A code is valid once, and too many wrong codes end it.
   mutating func takeCode(
     _ given: String, of username: String, purpose: OneTimeCode.Purpose,
     limit: ServiceError = .attemptLimit

@@ -1,4 +1,4 @@
-/// The attributes of users: which there are, who may write them, what they must look like.
+/// The attributes of users: their names, who may write them, and their forms.
 enum PoolAttributes {
   static let standard = [
     "address", "birthdate", "email", "family_name", "gender", "given_name", "locale",
@@ -6,7 +6,7 @@ enum PoolAttributes {
     "updated_at", "website", "zoneinfo",
   ]
 
-  /// What a user may not write.
+  /// The attributes that a user may not write.
   static let readOnly: Set = ["sub", "email_verified", "phone_number_verified", "identities"]
 
   /// Checks attributes that a user writes.
@@ -55,7 +55,7 @@ enum PoolAttributes {
     settings.requiredAttributes.filter { (attributes[$0] ?? "").isEmpty }
   }
 
-  /// `a***@e***` and `+********55`, as Cognito shows where a code went.
+  /// `a***@e***` and `+********55`: a destination in the form that Cognito shows.
   static func masked(_ address: String) -> String {
     let parts = address.split(separator: "@", omittingEmptySubsequences: false)
     if parts.count == 2 { return "\(parts[0].prefix(1))***@\(parts[1].prefix(1))***" }
@@ -64,7 +64,7 @@ enum PoolAttributes {
 }
 
 extension UserPool {
-  /// Where codes for this attribute go, as replies say it.
+  /// The destination of codes for this attribute, in the form of replies.
   static func delivery(_ attribute: String, _ address: String) -> JSON {
     [
       "Destination": .string(PoolAttributes.masked(address)),
@@ -73,7 +73,7 @@ extension UserPool {
     ]
   }
 
-  /// The address of a user who does not exist: invented, and the same each time.
+  /// An invented address for a user who does not exist, the same each time.
   func inventedDelivery(for name: String) -> JSON {
     let letters = invented("delivery", name).prefix(2).map {
       String(Unicode.Scalar(UInt8(ascii: "a") + $0 % 26))
@@ -81,7 +81,7 @@ extension UserPool {
     return UserPool.delivery("email", "\(letters[0])@\(letters[1]).example")
   }
 
-  /// Bytes for a user who does not exist.
+  /// Invented bytes for a user who does not exist.
   func invented(_ purpose: String, _ name: String) -> [UInt8] {
     Cryptography.hmacSHA256(key: pepper, message: Array("\(purpose):\(folded(name))".utf8))
   }

@@ -39,7 +39,7 @@ extension UserPool {
       key: region + "_" + random.uuid(), group: "-" + random.text(8, of: letters), created: now,
       modified: now, lastAuthenticated: now)
     try change(username) { user throws(ServiceError) in
-      // Devices that were never confirmed make room.
+      // Devices that were never confirmed are dropped first.
       if user.devices.count >= UserPool.maximumDevicesPerUser {
         user.devices = user.devices.filter(\.value.isConfirmed)
       }
@@ -81,7 +81,7 @@ extension UserPool {
     return ["UserConfirmationNecessary": .bool(settings.devices == .optIn)]
   }
 
-  /// Base64 of a number as it is padded, and of nothing else.
+  /// Reads base64 of a padded number, and accepts no other form.
   private static func number(_ json: JSON?, most: Int) -> Natural? {
     guard let text = json?.text, let data = Data(base64Encoded: text), data.count <= most else {
       return nil

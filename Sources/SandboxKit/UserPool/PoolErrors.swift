@@ -1,4 +1,4 @@
-/// The errors of a user pool, in Cognito's words.
+/// The errors of a user pool, with Cognito's texts.
 extension ServiceError {
   static func poolInvalid(_ message: String) -> ServiceError {
     ServiceError("InvalidParameterException", message)

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import SeededRandom
 
-/// What one sign-in left: its refresh token, and all tokens that came from it.
+/// The session of one sign-in: its refresh token, and all tokens made from it.
 struct PoolSession: Sendable {
   /// `origin_jti`.
   let id: String
@@ -9,10 +9,10 @@ struct PoolSession: Sendable {
   let username: String
   let deviceKey: String?
   let began: Date
-  /// Of the refresh token; rotation does not move it.
+  /// The expiration of the refresh token, which rotation does not change.
   let expiration: Date
   var isRevoked = false
-  /// Ended by a global sign-out, by an administrator or with the user.
+  /// Whether the session was ended by a global sign-out, by an administrator, or with the user.
   var isSignedOut = false
 }
 
@@ -25,7 +25,7 @@ struct PoolSessions: Sendable {
   /// A refresh token, known by its digest.
   private struct Token {
     let session: String
-    /// Set by a rotation: then the token is good until then.
+    /// Set by a rotation: the token is valid until this time.
     var graceEnd: Date?
   }
 
@@ -46,7 +46,7 @@ struct PoolSessions: Sendable {
     order.append(session.id)
   }
 
-  /// A new refresh token: opaque, in the form and length of Cognito's.
+  /// A new refresh token: opaque, with the form and length of Cognito's tokens.
   mutating func newToken(for session: String, random: inout SeededGenerator) -> String {
     func part(_ count: Int) -> String { random.text(count, of: PoolSessions.alphabet) }
     let header = base64URL(Array(#"{"cty":"JWT","enc":"A256GCM","alg":"RSA-OAEP"}"#.utf8))
@@ -55,14 +55,14 @@ struct PoolSessions: Sendable {
     return token
   }
 
-  /// The session of a refresh token; whether the token was rotated away.
+  /// The session of a refresh token, and whether the token was replaced by a rotation.
   func session(of token: String, at now: Date) -> (session: PoolSession, isReused: Bool)? {
     guard let entry = tokens[PoolSessions.digest(token)], let session = sessions[entry.session]
     else { return nil }
     return (session, entry.graceEnd.map { now >= $0 } ?? false)
   }
 
-  /// The token was replaced: it is good for so long, counted from its first replacement.
+  /// Marks a token as replaced. It stays valid for some time, counted from its first replacement.
   mutating func supersede(_ token: String, until end: Date) {
     let digest = PoolSessions.digest(token)
     if tokens[digest]?.graceEnd == nil { tokens[digest]?.graceEnd = end }

@@ -1,10 +1,10 @@
-/// The settings of a user pool. Their names in JSON are those of CreateUserPool, where it has them.
+/// The settings of a user pool. If CreateUserPool has a setting, its name in JSON is the same.
 struct PoolSettings: Sendable {
   enum Requirement: String, Sendable, CaseIterable {
     case off = "OFF", optional = "OPTIONAL", on = "ON"
   }
 
-  /// What is known of a user's devices.
+  /// Whether the pool tracks users' devices.
   enum DeviceTracking: String, Sendable, CaseIterable {
     case off = "OFF"
     /// A device is remembered when the user says so.
@@ -14,10 +14,10 @@ struct PoolSettings: Sendable {
 
   enum SaltShape: String, Sendable, CaseIterable { case any, odd, short, topBit }
 
-  /// How an error is spelt; Cognito has used each.
+  /// How an error is written; Cognito has used each form.
   enum ErrorSpelling: String, Sendable, CaseIterable {
     case plain
-    /// `__type` with a name space and `#`.
+    /// `__type` with a namespace and `#`.
     case prefixed
     /// Only in the header, with a URL after the colon.
     case header
@@ -32,7 +32,7 @@ struct PoolSettings: Sendable {
   }
 
   var isCaseSensitive = false
-  /// Sign-up takes these instead of a user name, which is then a UUID.
+  /// The attributes that sign-up takes instead of a user name; then the user name is a UUID.
   var usernameAttributes: [String] = []
   var aliasAttributes: [String] = []
   var autoVerifiedAttributes: [String] = ["email"]
@@ -50,29 +50,29 @@ struct PoolSettings: Sendable {
   var passwordHistory = 0
   var temporaryPasswordDays = 7
   var allowsSignUp = true
-  /// As a pre-sign-up trigger that confirms everybody.
+  /// Whether users are confirmed at once, as by a pre-sign-up trigger.
   var confirmsSignUp = false
-  /// A changed address counts only once it was verified.
+  /// Whether a changed address counts only after its verification.
   var verifiesBeforeUpdate = false
   var customRounds: [CustomRound] = []
   /// Wrong answers after which a custom challenge ends.
   var customAttempts = 3
   /// Wrong codes after which a sign-in ends; 0: never.
   var codeMisses = 0
-  /// Codes, password changes and the like in an hour, for each user and purpose.
+  /// The most codes, password changes and similar actions in an hour, for each user and purpose.
   var attemptsPerHour = 5
   var saltShape = SaltShape.any
-  /// nil: one shape after the other.
+  /// The shape; if nil, the shapes follow each other.
   var proofShape: SRPExchange.Shape?
   var errorSpelling = ErrorSpelling.plain
   var issuerType = UserPoolName.IssuerType.original
 
-  /// What a person may type for the user name.
+  /// The attributes that a person may type as the user name.
   var signInAttributes: [String] { usernameAttributes + aliasAttributes }
 }
 
 extension PoolSettings {
-  /// Reads what a seed or the control path says of a pool.
+  /// Reads the settings of a pool from a seed or the control path.
   mutating func apply(_ fields: inout FieldReader) throws(ServiceError) {
     isCaseSensitive = try fields.bool("CaseSensitive") ?? isCaseSensitive
     let addresses = ["email", "phone_number"]
@@ -108,7 +108,7 @@ extension PoolSettings {
     try applyScripts(&fields)
   }
 
-  /// What only a stand-in has.
+  /// Reads settings that only the sandbox has, not Cognito.
   private mutating func applyScripts(_ fields: inout FieldReader) throws(ServiceError) {
     if let rounds = try fields.objects("CustomChallenges") {
       customRounds = []
@@ -129,7 +129,7 @@ extension PoolSettings {
   }
 }
 
-/// What a password must have.
+/// The rules for passwords.
 struct PasswordPolicy: Sendable {
   var minimumLength = 8
   var requiresUppercase = true
@@ -175,7 +175,7 @@ struct PasswordPolicy: Sendable {
 }
 
 extension FieldReader {
-  /// Texts of which each must be one of these.
+  /// A list of texts, of which each must be one of the allowed ones.
   mutating func names(_ name: String, _ allowed: [String]) throws(ServiceError) -> [String]? {
     guard let texts = try texts(name) else { return nil }
     guard texts.allSatisfy(allowed.contains) else {

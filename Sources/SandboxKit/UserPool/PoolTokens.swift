@@ -1,9 +1,10 @@
 import FoundationEssentials
 import Synchronization
 
-/// The keys by which user pools sign: two for each pool, made when they are first needed.
+/// The keys with which user pools sign: two for each pool, made when they are first needed.
 ///
-/// Making a key takes tenths of a second: sandboxes of one process share the keys of a pool's id.
+/// Making a key takes tenths of a second, so all sandboxes of a process share the keys of a pool's
+/// id.
 final class PoolKeys: Sendable {
   enum Use: String, Sendable { case id, access }
 
@@ -23,7 +24,7 @@ final class PoolKeys: Sendable {
     return issuer
   }
 
-  /// The claims of a token that either key of the pool has signed.
+  /// The claims of a token, if one of the pool's keys has signed it.
   func verifiedClaims(in token: String, of pool: String) throws -> JSON {
     do {
       return try issuer(pool, .id).verifiedClaims(in: token, algorithm: .rs256)
@@ -110,7 +111,7 @@ extension UserPool {
     } catch { throw .poolInternal }
   }
 
-  /// An ID token that the control path asks for, of a user who need not exist.
+  /// An ID token for the control path; its user need not exist.
   func idToken(
     subject: String, audience: String, issuer: String, expiration: Int
   ) throws(ServiceError) -> String {
@@ -127,7 +128,7 @@ extension UserPool {
 extension UserPool {
   /// The user of an access token.
   ///
-  /// - Returns: the claims too.
+  /// - Returns: also the session and the claims.
   func holder(of token: String) throws(ServiceError) -> (user: PoolUser, session: PoolSession) {
     guard
       let claims = try? PoolKeys.shared.issuer(id, .access)
@@ -159,7 +160,7 @@ extension UserPool {
     return ["keys": .array(keys)]
   }
 
-  /// OpenID Connect Discovery. The pages of the hosted UI are not there.
+  /// OpenID Connect Discovery, without the pages of the Hosted UI.
   var discovery: JSON {
     [
       "issuer": .string(issuer), "jwks_uri": .string(issuer + "/.well-known/jwks.json"),

@@ -25,7 +25,7 @@ struct PoolUser: Sendable {
     case mustResetPassword = "RESET_REQUIRED"
   }
 
-  /// Never changes; a UUID where users sign up with an address.
+  /// The user name. It never changes; it is a UUID if users sign up with an address.
   let username: String
   /// A UUID.
   let sub: String
@@ -43,7 +43,7 @@ struct PoolUser: Sendable {
   var factors: Set<Factor> = []
   var preferredFactor: Factor?
   var softwareToken: SoftwareToken?
-  /// A secret that was handed out and not yet proven.
+  /// A secret that was given out but is not proven yet.
   var pendingSecret: [UInt8]?
   var devices: [String: PoolDevice] = [:]
   var lockout = Lockout()
@@ -58,7 +58,7 @@ struct PoolUser: Sendable {
 
   func isVerified(_ attribute: String) -> Bool { attributes[attribute + "_verified"] == "true" }
 
-  /// Takes what a change of an attribute brings along.
+  /// Sets an attribute, and applies the effects of the change.
   mutating func set(_ attribute: String, _ value: String) {
     if value.isEmpty {
       attributes[attribute] = nil
@@ -71,7 +71,7 @@ struct PoolUser: Sendable {
     attributes[attribute] = value
   }
 
-  /// As GetUser lists them.
+  /// The attributes in the form of GetUser.
   var attributeList: JSON {
     var all = attributes
     all["sub"] = sub
@@ -83,7 +83,7 @@ struct PoolUser: Sendable {
   var factorList: [Factor] { Factor.allCases.filter(factors.contains) }
 }
 
-/// The lockout after wrong passwords: after five, a second, doubling with each further one.
+/// The lockout after wrong passwords: one second after five, doubled with each further one.
 struct Lockout: Sendable {
   static let freeFailures = 5
   static let longest = 900.0
@@ -103,11 +103,11 @@ struct Lockout: Sendable {
   mutating func succeeded() { self = Lockout() }
 }
 
-/// How often something was done in the last hour.
+/// How often actions were done in the last hour.
 struct AttemptCounts: Sendable {
   private var times: [String: [Date]] = [:]
 
-  /// Counts one more; false if there were too many.
+  /// Counts an attempt. Returns false if there were too many.
   mutating func take(_ purpose: String, limit: Int, at now: Date) -> Bool {
     var recent = (times[purpose] ?? []).filter { now.timeIntervalSince($0) < 3600 }
     guard recent.count < limit else { return false }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import SeededRandom
 
-/// What the server keeps of a password.
+/// The server's record of a password.
 struct SRPVerifier: Sendable, Equatable {
   let salt: Natural
   /// g^x.
@@ -24,17 +24,18 @@ struct SRPVerifier: Sendable, Equatable {
   }
 }
 
-/// The server's half of one proof of a password: its numbers, and what was sent to the client.
+/// The server's half of one proof of a password: its numbers, and the values that were sent to the
+/// client.
 struct SRPExchange: Sendable {
-  /// What a server draws its number for, so that clients meet the rare cases often.
+  /// The rare shape that the server's number must have, so that clients often meet rare cases.
   enum Shape: String, Sendable, CaseIterable {
     case any, shortB, oddB, topBitB, shortU, topBitU, shortS, topBitS
 
-    /// The shapes that cost little, for one sign-in after the other.
+    /// The cheap shapes, which follow each other from sign-in to sign-in.
     static let cycle: [Shape] = [.any, .shortB, .topBitB, .shortU, .topBitU, .oddB]
   }
 
-  /// Draws end here, so that a shape costs no more than seconds.
+  /// The most draws, so that a shape costs only seconds.
   private static let maximumDraws = 20_000
   private static let blockBytes = 1104
 
@@ -49,7 +50,7 @@ struct SRPExchange: Sendable {
   /// Base64, as it is sent.
   let secretBlock: String
 
-  /// - Returns: nil where A is 0 modulo N.
+  /// - Returns: nil if A is 0 modulo N.
   init?(
     domain: String, name: String, verifier: SRPVerifier, clientValue: Natural, shape: Shape,
     random: inout SeededGenerator
@@ -60,7 +61,7 @@ struct SRPExchange: Sendable {
     self.verifier = verifier
     self.clientValue = clientValue
     secretBlock = base64(random.bytes(SRPExchange.blockBytes))
-    // The next secret is one more, so that the next B costs one multiplication.
+    // The next secret is higher by one, so that the next B costs only one multiplication.
     var secret = Natural(random.bytes(32))
     var power = SRPGroup.power(SRPGroup.generator, secret)
     for _ in 0..<SRPExchange.maximumDraws {
@@ -78,7 +79,7 @@ struct SRPExchange: Sendable {
     return nil
   }
 
-  /// With a known secret, for vectors.
+  /// Makes an exchange with a known secret, for test vectors.
   init(
     domain: String, name: String, verifier: SRPVerifier, clientValue: Natural, secret: Natural,
     secretBlock: String
@@ -145,7 +146,7 @@ struct SRPExchange: Sendable {
   }
 }
 
-/// The time in a proof: English, UTC, the day without a zero in front.
+/// The time in a proof: English, UTC, without a zero before the day.
 enum SRPTimestamp {
   /// Seconds that the client's clock may be off.
   static let tolerance = 300.0

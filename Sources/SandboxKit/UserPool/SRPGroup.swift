@@ -11,7 +11,7 @@ struct Natural: Hashable, Sendable {
     self.bytes = Array(bytes.drop { $0 == 0 })
   }
 
-  /// Reads hexadecimal digits of either case, of any number; nil for anything else.
+  /// Reads any number of hexadecimal digits in upper or lower case; nil for anything else.
   init?(hexadecimal text: some StringProtocol) {
     guard !text.isEmpty, text.utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else {
       return nil
@@ -34,7 +34,7 @@ struct Natural: Hashable, Sendable {
     return text.hasPrefix("0") ? String(text.dropFirst()) : text
   }
 
-  /// The shortest two's complement: a zero byte in front only where the top bit is set.
+  /// The shortest two's complement, with a zero byte in front only if the top bit is set.
   var padded: [UInt8] {
     guard let first = bytes.first else { return [0] }
     return first >= 0x80 ? [0] + bytes : bytes
@@ -42,7 +42,7 @@ struct Natural: Hashable, Sendable {
 
   var isZero: Bool { bytes.isEmpty }
 
-  /// Two to this power is the first that is larger.
+  /// The number of bits.
   var bitWidth: Int {
     guard let first = bytes.first else { return 0 }
     return bytes.count * 8 - first.leadingZeroBitCount
@@ -91,7 +91,7 @@ enum SRPGroup {
 }
 
 extension SeededGenerator {
-  /// So many random bytes.
+  /// `count` random bytes.
   mutating func bytes(_ count: Int) -> [UInt8] {
     (0..<count).map { _ in UInt8(truncatingIfNeeded: next() >> 32) }
   }

@@ -1,12 +1,12 @@
 import FoundationEssentials
 import SeededRandom
 
-/// A sign-in under way: who, by what client, and what it waits for.
+/// A sign-in under way: its user, its client, and the step for which it waits.
 struct SignIn: Sendable {
   enum Step: Sendable {
     case proof(SRPExchange)
     case newPassword
-    /// A code that was sent: as second factor, or as the only one.
+    /// A code that was sent, as the second factor or as the only one.
     case code(OneTimeCode, isFirst: Bool)
     case softwareToken
     case selectFactor([Factor])
@@ -16,14 +16,14 @@ struct SignIn: Sendable {
     case custom(round: Int)
     case device
     case deviceProof(SRPExchange)
-    /// SignUp and ConfirmSignUp give these to go on from.
+    /// The Session from SignUp and ConfirmSignUp, with which a sign-in can go on.
     case signedUp, confirmed
   }
 
   let client: String
-  /// The user's name, or one that was invented for an unknown user.
+  /// The user's name, or an invented one for an unknown user.
   let username: String
-  /// As the person typed it.
+  /// The name as the person typed it.
   let typed: String
   var exists = true
   let isCustom: Bool
@@ -37,7 +37,7 @@ struct SignIn: Sendable {
   var misses = 0
   var customMisses = 0
 
-  /// The challenge that the step is, as it is called on the wire.
+  /// The wire name of the step's challenge.
   var challenge: String {
     switch step {
     case .proof: "PASSWORD_VERIFIER"
@@ -60,8 +60,8 @@ struct SignIn: Sendable {
 
 /// The sign-ins under way, by the handle that the client got.
 ///
-/// A handle is good once, for so long, for one client. What is used or old is remembered for a
-/// while, so that its error says so.
+/// A handle is valid once, for a limited time, for one client. Used and old handles are remembered
+/// for a while, so that the error can say so.
 struct SignInTable: Sendable {
   static let maximumSignIns = 8192
   private static let alphabet = Array(
@@ -76,7 +76,7 @@ struct SignInTable: Sendable {
   private var entries: [String: Entry] = [:]
   private var order: [String] = []
 
-  /// - Parameter handle: nil draws one.
+  /// - Parameter handle: the handle; nil to draw one.
   mutating func open(
     _ signIn: SignIn, as handle: String? = nil, until expiration: Date,
     random: inout SeededGenerator
@@ -100,12 +100,12 @@ struct SignInTable: Sendable {
     return entry.signIn
   }
 
-  /// The client that a handle was given to, used or not.
+  /// The client to which a handle was given, used or not.
   func client(of handle: String) -> String? { entries[handle]?.signIn.client }
 
   mutating func use(_ handle: String) { entries[handle]?.isUsed = true }
 
-  /// Keeps the handle and changes what it stands for.
+  /// Keeps the handle and changes its sign-in.
   mutating func update(_ handle: String, _ signIn: SignIn) { entries[handle]?.signIn = signIn }
 
   mutating func end(of username: String) {

@@ -38,7 +38,7 @@ extension UserPool {
     signIns.use(answer.handle)
     try change(signIn.username) { user throws(ServiceError) in
       guard user.attributes[code.attribute] == code.address else { return }
-      // The code proves the address, and with it the sign-up or the new factor.
+      // The code proves the address, and so the sign-up or the new factor.
       user.attributes[code.attribute + "_verified"] = "true"
       if isFirst, user.status == .unconfirmed { user.status = .confirmed }
       if !isFirst, code.attribute == "email" { user.factors.insert(.email) }
@@ -67,7 +67,7 @@ extension UserPool {
     return try proceed(signIn)
   }
 
-  /// A wrong code: the handle stays good, unless the pool ends it after so many.
+  /// After a wrong code the handle stays valid, unless the pool ends the sign-in after several.
   private mutating func missed(_ answer: ChallengeAnswer, _ signIn: SignIn) -> ServiceError {
     var signIn = signIn
     signIn.misses += 1

@@ -4,10 +4,10 @@ import FoundationEssentials
 struct ChallengeAnswer {
   let challenge: String
   let values: [String: String]
-  /// Of the sign-in: the Session, or the secret block.
+  /// The handle of the sign-in: the Session, or the secret block.
   let handle: String
 
-  /// What each challenge takes beside USERNAME and SECRET_HASH.
+  /// The keys of each challenge, in addition to USERNAME and SECRET_HASH.
   static let keys: [String: Set<String>] = [
     "PASSWORD_VERIFIER": [
       "PASSWORD_CLAIM_SECRET_BLOCK", "PASSWORD_CLAIM_SIGNATURE", "TIMESTAMP",
@@ -23,8 +23,8 @@ struct ChallengeAnswer {
     "PASSWORD_SRP": ["SRP_A"], "CUSTOM_CHALLENGE": ["ANSWER"],
   ]
 
-  /// The names of all challenges: public clients send those of an earlier one again, and the service
-  /// takes no notice.
+  /// The keys of all challenges. Public clients repeat those of an earlier challenge, and the
+  /// service ignores them.
   static let allKeys = keys.values.reduce(["USERNAME", "SECRET_HASH", "DEVICE_KEY"] as Set) {
     $0.union($1)
   }
@@ -64,7 +64,7 @@ extension UserPool {
     return try take(answer, signIn)
   }
 
-  /// The first proof of a password has no Session: its secret block stands for it.
+  /// The first proof of a password has no Session, so the secret block is its handle.
   private func handle(
     withoutSession name: String, _ values: [String: String]
   ) throws(ServiceError) -> String {
@@ -82,7 +82,7 @@ extension UserPool {
     do {
       signIn = try signIns.signIn(answer.handle, client: client.id, at: now)
     } catch {
-      // A secret block that was changed, used or another's is a wrong proof.
+      // A secret block that was changed, was used, or belongs to another sign-in, is a wrong proof.
       throw hasSession ? error : .wrongPassword
     }
     guard signIn.challenge == answer.challenge else { throw .foreignSession }
@@ -135,7 +135,7 @@ extension UserPool {
   private mutating func take(
     proof exchange: SRPExchange, _ answer: ChallengeAnswer, _ signIn: SignIn
   ) throws(ServiceError) -> JSON {
-    // Right or wrong: a secret block is good once.
+    // A secret block is valid once, whether the proof is right or wrong.
     signIns.use(answer.handle)
     let isRight = try isProven(exchange, by: answer)
     guard let user = user(signIn.username) else { throw .wrongPassword }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What a sign-in needs next.
+/// The next step of a sign-in.
 extension UserPool {
   /// A reply with a challenge.
   ///
@@ -25,14 +25,14 @@ extension UserPool {
     return .object(reply)
   }
 
-  /// Takes a password as it is; counts a wrong one.
+  /// Checks a plain password, and counts a wrong one.
   mutating func checkPassword(_ password: String, of signIn: SignIn) throws(ServiceError) {
     guard let user = user(signIn.username) else { throw .wrongPassword }
     guard !user.lockout.isOn(at: now) else { throw .lockedOut }
     try judged(isPassword(password, of: user), signIn)
   }
 
-  /// Counts a proof of a password that was right or wrong.
+  /// Counts a right or wrong proof of a password.
   mutating func judged(_ isRight: Bool, _ signIn: SignIn) throws(ServiceError) {
     let now = now
     try change(signIn.username) { user throws(ServiceError) in
@@ -65,7 +65,7 @@ extension UserPool {
     switch user.status {
     case .unconfirmed: throw .unconfirmedUser
     case .mustResetPassword:
-      // That a reset is due says that the user exists.
+      // The error for a required reset would show that the user exists.
       throw clients[signIn.client]?.hidesUsers == true ? .wrongPassword : .resetRequired
     case .mustChangePassword:
       let end = user.passwordSetAt.addingTimeInterval(
@@ -84,7 +84,7 @@ extension UserPool {
       ["requiredAttributes": .jsonText(names), "userAttributes": .jsonText(values)])
   }
 
-  /// The challenge of a second factor; nil where none is needed.
+  /// The challenge of a second factor; nil if none is needed.
   private mutating func factorChallenge(
     _ signIn: SignIn, _ user: PoolUser
   ) throws(ServiceError) -> JSON? {
@@ -99,7 +99,7 @@ extension UserPool {
     }
     if let only = own.first { return try begin(only, signIn, user) }
     guard settings.mfa == .on else { return nil }
-    // A pool that demands a factor takes an address that it knows.
+    // If the pool requires a factor, it uses an address that it knows.
     for factor in [Factor.sms, .email] where settings.factors.contains(factor) {
       if let address = factor.address, user.isVerified(address) {
         return try begin(factor, signIn, user)
@@ -165,13 +165,13 @@ extension UserPool {
 
 /// One of the first factors of USER_AUTH.
 extension UserPool {
-  /// What a person may choose among. For an unknown user it is what the pool offers at most.
+  /// The factors among which a person may choose. For an unknown user, all that the pool offers.
   func firstFactors(of signIn: SignIn) -> [String] {
     guard let user = user(signIn.username) else {
       return settings.firstFactors + ["PASSWORD_SRP", "PASSWORD"]
     }
     var available: [String] = []
-    // Codes as the only factor exclude a second one.
+    // A code as the only factor excludes a second factor.
     let hasSecond = settings.mfa == .on || (settings.mfa == .optional && !user.factors.isEmpty)
     if user.status != .mustChangePassword, !hasSecond {
       for factor in settings.firstFactors {
@@ -183,7 +183,7 @@ extension UserPool {
     return available
   }
 
-  /// Goes on with a factor that was chosen.
+  /// Goes on with the chosen factor.
   mutating func begin(
     _ choice: String, _ signIn: SignIn, _ values: [String: String]
   ) throws(ServiceError) -> JSON {
@@ -205,7 +205,7 @@ extension UserPool {
     }
   }
 
-  /// As for a user who exists; no code that is right was sent.
+  /// Answers as for an existing user, but no valid code is sent.
   private mutating func inventedCodeChallenge(_ signIn: SignIn, _ attribute: String) -> JSON {
     let code = OneTimeCode(
       code: random.text(40, of: Array("0123456789".utf8)), expiration: now.addingTimeInterval(180),
@@ -221,7 +221,7 @@ extension UserPool {
 }
 
 extension JSON {
-  /// JSON in a string, as challenge parameters hold lists and objects.
+  /// JSON in a string: the form of lists and objects in challenge parameters.
   static func jsonText(_ json: JSON) -> JSON {
     .string(String(decoding: json.bytes, as: UTF8.self))
   }

@@ -41,7 +41,7 @@ extension UserPool {
     }
   }
 
-  /// Whether the app client allows a flow. Each refusal has its own words.
+  /// Checks that the app client allows a flow. Each refusal has its own text.
   private static func check(_ flow: String, of client: AppClient) throws(ServiceError) {
     let (isAllowed, refusal) =
       switch flow {
@@ -59,7 +59,7 @@ extension UserPool {
     guard isAllowed else { throw .poolInvalid(refusal) }
   }
 
-  /// The user of a sign-in, or an invented one where the client hides who exists.
+  /// A sign-in of the user, or of an invented one if the client hides which users exist.
   private func newSignIn(
     _ request: StartRequest, _ client: AppClient, isCustom: Bool
   ) throws(ServiceError) -> SignIn {
@@ -86,7 +86,7 @@ extension UserPool {
   ) throws(ServiceError) -> JSON {
     let signIn = try newSignIn(request, client, isCustom: isCustom)
     guard let value = request.values["SRP_A"] else { throw .missing("SRP_A") }
-    // Only sign-ins whose steps all have a Session give one here, as Cognito does it.
+    // Like Cognito, gives a Session here only if all steps of the sign-in have one.
     return try proofChallenge(signIn, clientValue: value, withSession: isCustom)
   }
 
@@ -175,7 +175,7 @@ extension UserPool {
   }
 }
 
-/// The parameters of InitiateAuth that every flow but the refresh has.
+/// The parameters of InitiateAuth in every flow except the refresh.
 struct StartRequest {
   var username: String
   var deviceKey: String?

@@ -41,7 +41,7 @@ extension UserPool {
     return .object(reply)
   }
 
-  /// A user under a typed name, which may be an address.
+  /// Makes a user with a typed name, which may be an address.
   mutating func newUser(
     _ typed: String, _ given: [(name: String, value: String)], status: PoolUser.Status
   ) throws(ServiceError) -> PoolUser {
@@ -58,11 +58,11 @@ extension UserPool {
     return try filled(user, given.filter { $0.name != attribute })
   }
 
-  /// Which address a user name must be; nil where the pool has user names.
+  /// The kind of address that a user name must be; nil if the pool has user names.
   private func addressKind(of typed: String) throws(ServiceError) -> String? {
     let kinds = settings.usernameAttributes
     guard !kinds.isEmpty else {
-      // A name that looks like an alias could be taken for another user's.
+      // A name that looks like an alias could be mistaken for another user's alias.
       guard !settings.aliasAttributes.contains("email") || !typed.contains("@") else {
         throw .poolInvalid(
           "Username cannot be of email format, since user pool is configured for email alias.")
@@ -98,7 +98,7 @@ extension UserPool {
     return user
   }
 
-  /// Where the code of a sign-up goes.
+  /// The destination of the code of a sign-up.
   private func signUpAddress(of user: PoolUser) -> (attribute: String, address: String)? {
     for attribute in settings.autoVerifiedAttributes {
       if let address = user.attributes[attribute] { return (attribute, address) }
@@ -159,7 +159,7 @@ extension UserPool {
     }
   }
 
-  /// Makes an address the alias of a user, who may take it from another one.
+  /// Makes an address the alias of a user. It may be taken from another user.
   mutating func claim(
     _ attribute: String, _ address: String, for user: PoolUser, byForce forces: Bool
   ) throws(ServiceError) {
@@ -193,7 +193,7 @@ extension UserPool {
     return ["CodeDeliveryDetails": delivery]
   }
 
-  /// Username and SecretHash of a request that has no more.
+  /// Reads a request with only Username and SecretHash.
   func nameWithHash(_ input: CognitoInput, _ client: AppClient) throws(ServiceError) -> String {
     var input = input
     let typed = try input.text("Username", .poolUser)

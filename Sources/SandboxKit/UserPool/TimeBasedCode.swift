@@ -15,7 +15,7 @@ enum TimeBasedCode {
 
   static func step(at time: Date) -> Int { time.epochSeconds / period }
 
-  /// The step that this code is of: the present one, the one before or the one after.
+  /// The step of this code, if it is the present one, the one before or the one after.
   static func step(of code: String, secret: [UInt8], at time: Date) -> Int? {
     let present = step(at: time)
     return [present, present - 1, present + 1].first {
@@ -61,7 +61,7 @@ enum Base32 {
 struct SoftwareToken: Sendable {
   var secret: [UInt8]
   var name: String?
-  /// The step of the latest code that was taken: neither it nor an older one is taken again.
+  /// The step of the latest accepted code. Neither this step nor an older one is accepted again.
   var lastStep: Int?
 
   enum Verdict { case right, wrong, used }

@@ -17,7 +17,7 @@ extension UserPool {
     let (session, user) = try holder(
       ofRefreshToken: token, client, deviceKey: parameters["DEVICE_KEY"])
     do {
-      // The hash is over the name that never changes.
+      // The hash is made from the immutable name.
       try client.checkHash(parameters["SECRET_HASH"], of: user.username)
     } catch {
       guard parameters["SECRET_HASH"] != nil, client.secret != nil else { throw error }
@@ -61,7 +61,7 @@ extension UserPool {
     guard now < session.expiration else { throw .expiredRefreshToken }
     guard let user = user(session.username) else { throw .unknownUser }
     guard !user.isDisabled else { throw .disabledUser }
-    // Tokens are tied to the device, which must have been confirmed.
+    // Tokens are tied to the device, which must be confirmed.
     if let own = session.deviceKey {
       guard deviceKey == own, user.devices[own]?.isConfirmed == true else {
         throw .invalidRefreshToken
@@ -90,7 +90,7 @@ extension UserPool {
       throw ServiceError(
         "UnsupportedTokenTypeException", "The token is not a refresh token.")
     }
-    // A token that is not known is no error (RFC 7009 §2.2).
+    // An unknown token is no error (RFC 7009 §2.2).
     guard let found = sessions.session(of: token, at: now) else { return [:] }
     guard found.session.client == client.id else {
       throw ServiceError("UnauthorizedException", "The token is of another client.")

@@ -5,7 +5,7 @@ import SeededRandom
 struct UserPool: Sendable {
   static let maximumUsers = 10_000
   static let maximumClients = 64
-  /// A device of a user counts, confirmed or not.
+  /// The most devices of a user, confirmed or not.
   static let maximumDevicesPerUser = 100
 
   let id: String
@@ -18,13 +18,14 @@ struct UserPool: Sendable {
   var random: SeededGenerator
   /// The time of the call under way.
   var now = Date(timeIntervalSince1970: 0)
-  /// Sign-ins by SRP so far: the shape of the server's number goes by it.
+  /// The number of sign-ins by SRP so far, which chooses the shape of the server's number.
   var proofs = 0
-  /// For what is invented of users that do not exist: the same each time.
+  /// The secret for invented data of users who do not exist, so that the data are the same each
+  /// time.
   let pepper: [UInt8]
-  /// By user name, which never changes.
+  /// The users by user name, which never changes.
   private(set) var users: [String: PoolUser] = [:]
-  /// User names by the name that a person types: in lower case, where case does not count.
+  /// User names by the name that a person types. The key is in lower case if the pool ignores case.
   private var names: [String: String] = [:]
 
   init(id: String, random: SeededGenerator) {
@@ -41,16 +42,16 @@ struct UserPool: Sendable {
 
   var provider: String { naming.provider }
 
-  /// `iss` of the tokens that it gives now.
+  /// `iss` of the tokens that the pool gives now.
   var issuer: String { naming.issuer(settings.issuerType) }
 }
 
 /// The users.
 extension UserPool {
-  /// A name as names are compared.
+  /// A name in the form in which names are compared.
   func folded(_ name: String) -> String { settings.isCaseSensitive ? name : name.lowercased() }
 
-  /// The user who is meant by a typed name: the user name, or an alias.
+  /// The user with a typed name, which may be the user name or an alias.
   func find(_ typed: String) -> PoolUser? {
     if let name = names[folded(typed)] { return users[name] }
     for attribute in settings.signInAttributes {
@@ -62,7 +63,8 @@ extension UserPool {
   /// The user who may sign in with this value.
   func owner(of attribute: String, _ value: String) -> PoolUser? {
     let wanted = folded(value)
-    // An alias counts once it was verified; where it is the user name itself, from the start.
+    // An alias counts only after its verification; if it is the user name itself, it counts at
+    // once.
     return users.values.first { user in
       guard let own = user.attributes[attribute], folded(own) == wanted else { return false }
       return attribute == "preferred_username" || user.isVerified(attribute)
@@ -104,7 +106,7 @@ extension UserPool {
 
 /// Passwords.
 extension UserPool {
-  /// Sets a password: of it only salt and verifier are kept.
+  /// Sets a password, of which only salt and verifier are kept.
   func verifier(
     of password: String, for username: String, random: inout SeededGenerator
   ) -> SRPVerifier {

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// From an operation to the pool that its client or its token names.
+/// Passes operations to the pool that their client or token names.
 extension SandboxState {
   /// Answers one operation in the pool that its client or its token names.
   ///
@@ -43,7 +43,7 @@ extension SandboxState {
     let session = try input.text("Session", .session)
     let code = operation == "VerifySoftwareToken" ? try SetupCode(&input) : nil
     try input.finish()
-    // A session names no client: it is looked for in every pool.
+    // A session does not name a client, so every pool is searched for it.
     for id in userPools.keys.sorted() {
       guard let client = userPools[id]?.signIns.client(of: session) else { continue }
       pool = id
@@ -56,7 +56,7 @@ extension SandboxState {
     throw .foreignSession
   }
 
-  /// The pool that an access token claims to be of.
+  /// The pool that an access token names.
   private func userPool(ofToken token: String) throws(ServiceError) -> String {
     guard let claims = try? TokenIssuer.claims(in: token), let issuer = claims["iss"]?.text,
       let pool = userPools.values.first(where: { $0.naming.isIssuer(issuer) })
@@ -64,7 +64,8 @@ extension SandboxState {
     return pool.id
   }
 
-  /// Changes a pool in place, at a time. It is taken out meanwhile, so that nothing is copied.
+  /// Changes a pool in place, at a time. Meanwhile the pool is taken out of the state, so that it
+  /// is not copied.
   mutating func withUserPool<Result>(
     _ id: String, at now: Date, _ body: (inout UserPool) throws(ServiceError) -> Result
   ) throws(ServiceError) -> Result {

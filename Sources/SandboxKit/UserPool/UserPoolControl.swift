@@ -1,7 +1,8 @@
 import FoundationEssentials
 import SeededRandom
 
-/// The control path of user pools: what an administrator does, and what users get by mail and SMS.
+/// The control path of user pools: actions of an administrator, and the mails and SMS that users
+/// get.
 enum UserPoolControl {
   /// - Parameter name: the path after `/control/user-pool`.
   static func output(
@@ -23,7 +24,7 @@ enum UserPoolControl {
     }
   }
 
-  /// The present code of an authenticator app, for tests without one.
+  /// The present code of an authenticator app, for tests without an app.
   private static func totp(_ query: FormParameters, at now: Date) throws(ServiceError) -> JSON {
     guard let secret = query["Secret"].flatMap(Base32.bytes), !secret.isEmpty else {
       throw ServiceError("InvalidRequest", "Secret must be base32")
@@ -105,7 +106,7 @@ extension SandboxState {
     try seed.apply(&fields)
     try fields.finish()
     return try withUserPool(id, at: now) { pool throws(ServiceError) in
-      // As AdminCreateUser: a password that somebody else chose is a temporary one.
+      // Like AdminCreateUser: a password that somebody else chose is temporary.
       if pool.find(seed.username) == nil, seed.status == nil { seed.status = .mustChangePassword }
       try pool.set(seed, at: now)
       return pool.shown(seed.username)
@@ -137,7 +138,7 @@ extension SandboxState {
 }
 
 extension UserPool {
-  /// What the control path shows of a user; never a secret.
+  /// The data of a user that the control path shows; never a secret.
   fileprivate func shown(_ name: String) -> JSON {
     guard let user = find(name) else { return [:] }
     return [

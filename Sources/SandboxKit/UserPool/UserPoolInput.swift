@@ -1,4 +1,4 @@
-/// What the operations of a user pool read from a request, beside plain texts.
+/// Members of requests to a user pool that are not plain texts.
 extension CognitoInput {
   init(userPool bytes: [UInt8]) throws(ServiceError) {
     try self.init(bytes, violationCode: "InvalidParameterException")
@@ -10,7 +10,7 @@ extension CognitoInput {
     return bool
   }
 
-  /// A list of `{"Name", "Value"}`; nil where it is absent.
+  /// A list of `{"Name", "Value"}`; nil if it is absent.
   mutating func attributes(_ name: String) throws(ServiceError) -> [(name: String, value: String)]?
   {
     guard let value = value(name) else { return nil }
@@ -36,12 +36,12 @@ extension CognitoInput {
     return attributes
   }
 
-  /// A map of strings; empty where it is absent.
+  /// A map of strings; empty if it is absent.
   mutating func parameters(_ name: String) throws(ServiceError) -> [String: String] {
     try map(name, keys: .anyText, values: .anySecret, limit: .max)
   }
 
-  /// A structure of true and false, as `{"Enabled": true}`; nil where it is absent.
+  /// A structure of true and false, such as `{"Enabled": true}`; nil if it is absent.
   mutating func switches(
     _ name: String, _ members: Set<String>
   ) throws(ServiceError) -> [String: Bool]? {
@@ -57,8 +57,8 @@ extension CognitoInput {
     return switches
   }
 
-  /// What every SDK may add, and no operation here needs: metrics, fingerprints, and the strings
-  /// for triggers.
+  /// Takes members that every SDK may add and that no operation here needs: metrics, fingerprints,
+  /// and the strings for triggers.
   mutating func takeCommonMembers() throws(ServiceError) {
     _ = try parameters("AnalyticsMetadata")
     _ = try parameters("UserContextData")

@@ -2,7 +2,7 @@
 struct UserPoolName: Hashable, Sendable {
   let id: String
 
-  /// What follows the first `_`: the SRP arithmetic uses it.
+  /// The text after the first `_`, which the SRP arithmetic uses.
   var name: String { String(id.drop { $0 != "_" }.dropFirst()) }
 
   var region: String { String(id.prefix { $0 != "_" }) }
@@ -33,7 +33,8 @@ struct UserPoolName: Hashable, Sendable {
     }
   }
 
-  /// Whether a token of the pool may name this issuer: it may be older than the last switch.
+  /// Whether a token of the pool may name this issuer. The token may be older than the last switch
+  /// of issuers.
   func isIssuer(_ text: String?) -> Bool {
     IssuerType.allCases.contains { issuer($0) == text }
   }

@@ -64,14 +64,14 @@ extension SandboxSeed.UserPool {
     }
     try settings.apply(&fields)
     try fields.finish()
-    // A trial, so that a user that does not fit is reported with the seed.
+    // A trial pool, so that a user that does not fit is reported together with the seed.
     var pool = UserPool(id: id, random: SeededGenerator(seed: 0))
     pool.settings = settings
     for user in users { try pool.set(user) }
   }
 }
 
-/// A user as a seed or an administrator describes it.
+/// A user as described in a seed or by an administrator.
 struct PoolUserSeed: Sendable {
   var username: String
   var password: String?
@@ -110,11 +110,11 @@ extension UserPool {
     self.init(id: seed.id, random: SeededGenerator(seed: random.next()))
     settings = seed.settings
     for client in seed.clients { clients[client.id] = client }
-    // Whether they fit was tried when the seed was read.
+    // It was checked that these users fit when the seed was read.
     for user in seed.users { try? set(user) }
   }
 
-  /// Makes or changes a user, as an administrator does. A new user has to change the password.
+  /// Makes or changes a user, as an administrator does. A new user must change the password.
   mutating func set(_ seed: PoolUserSeed, at time: Date? = nil) throws(ServiceError) {
     now = time ?? now
     var user: PoolUser
@@ -145,7 +145,7 @@ extension UserPool {
 }
 
 extension SandboxState {
-  /// The user pool behind a provider of an identity pool, if it is of this sandbox.
+  /// The user pool behind a provider of an identity pool, if the pool is in this sandbox.
   func userPool(_ provider: LoginProvider) -> UserPool? {
     userPools.values.first { $0.provider == provider.name }
   }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 
-/// Amazon Cognito user pools (2016-04-18): what a client without AWS credentials may call.
+/// Amazon Cognito user pools (2016-04-18): the operations that a client without AWS credentials may
+/// call.
 enum UserPoolService {
   static let targetPrefix = "AWSCognitoIdentityProviderService."
 
@@ -71,7 +72,7 @@ enum UserPoolService {
     }
   }
 
-  /// The operation, once method, path, type and target were found right.
+  /// The operation, after the checks of method, path, type and target.
   private static func checkForm(of request: HTTPRequest) throws(ServiceError) -> String {
     let type = request.header("Content-Type")?.split(separator: ";").first
     guard request.method == "POST", request.path == "/",

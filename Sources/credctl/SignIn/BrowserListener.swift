@@ -6,10 +6,10 @@ import Glibc
 
 /// Listens on loopback for the browser of one sign-in.
 ///
-/// Any user of the host can connect to it, and `state` is no lock there. So the kernel says who made a
-/// connection before a byte of it is read: it must be this user, or root, by whom Windows' browser and
-/// forwarded ports come. Only a `GET` of the redirect URI with this sign-in's state counts; all else is
-/// answered and changes nothing.
+/// Any user of the host can connect to it, and `state` does not protect against that. So before it
+/// reads a byte, it asks the kernel who made the connection. That must be this user, or root,
+/// because the browser of Windows and forwarded ports connect as root. Only a `GET` of the redirect
+/// URI with this sign-in's state counts; all other requests are answered and change nothing.
 final class BrowserListener {
   /// A connection of this user.
   struct Visitor {
@@ -18,15 +18,15 @@ final class BrowserListener {
     let deadline: Int64
   }
 
-  /// What the loop that waits has to act on.
+  /// An event for the waiting loop.
   enum Event {
     /// The browser is back, and waits for the page.
     case response(Secret, Visitor)
-    /// Another user has connected, and was refused. For a warning.
+    /// Another user has connected and was refused: the user is warned.
     case stranger(uid: UInt32?)
   }
 
-  /// As the daemon has to ask for it.
+  /// The redirect URI for the daemon's request.
   let redirectURI: String
   let port: UInt16
   private let uri: LoopbackURI
@@ -36,16 +36,16 @@ final class BrowserListener {
   private var sign: Sign?
   private var hasWarned: Set<UInt32> = []
 
-  /// What is known of the sign-in once the daemon has begun it.
+  /// The facts about the sign-in, once the daemon has begun it.
   private struct Sign {
     let back: BrowserReturn
     let url: Secret
     var isStarted = false
   }
 
-  /// More are no browser's; the oldest makes room.
+  /// The most visitors. A browser does not make more; the oldest makes room.
   private static let mostVisitors = 8
-  /// For a request's head.
+  /// The time for a request's head.
   private static let headTime: Int64 = 5_000_000_000
   private static let backlog: CInt = 64
 
@@ -66,15 +66,15 @@ final class BrowserListener {
   /// The descriptors to wait for.
   var descriptors: [CInt] { listeners + visitors.map(\.descriptor) }
 
-  /// When the first visitor that has said nothing is sent away.
+  /// When the first silent visitor is sent away.
   var deadline: Int64? { visitors.map(\.deadline).min() }
 
   // MARK: The sign-in
 
   /// Takes the sign-in that the daemon has begun.
   ///
-  /// - Returns: the link for the browser to start with. It holds no secret of the sign-in, works once
-  ///   and for this user alone, since others see the browser's arguments.
+  /// - Returns: the link with which the browser starts. It contains no secret of the sign-in, and
+  ///   works only once and only for this user, because others can see the browser's arguments.
   func serve(_ step: BrowserStep) throws(Failure) -> String {
     var random = SystemRandomNumberGenerator()
     let digits = Hex.encode((0..<16).map { _ in UInt8.random(in: 0...255, using: &random) })
@@ -91,7 +91,7 @@ final class BrowserListener {
     return uri.url(ofPath: start, port: port)
   }
 
-  /// Does what is due: accepts, reads, answers what changes nothing.
+  /// Does the pending work: accepts, reads, and answers requests that change nothing.
   func work() -> [Event] {
     var events: [Event] = []
     for listener in listeners {
@@ -114,20 +114,20 @@ final class BrowserListener {
 
   private static func answer(_ descriptor: CInt, _ page: BrowserPage) {
     let bytes = page.bytes
-    // A page is less than what the kernel keeps of a connection that is read.
+    // A page is smaller than the kernel's buffer of a connection that is being read.
     _ = unsafe bytes.withUnsafeBytes { unsafe credd_send(descriptor, $0.baseAddress, $0.count) }
     credd_finish_sending(descriptor)
     credd_close(descriptor)
   }
 
-  /// - Returns: nil if nobody waits; else an event, if there is one.
+  /// - Returns: nil if no client waits; else an event, if there is one.
   private func accept(_ listener: CInt) -> Event?? {
     let descriptor = credd_accept(listener)
     guard descriptor >= 0 else { return nil }
     let uid = uid(of: descriptor)
     guard uid == geteuid() || uid == 0 else {
       Self.answer(descriptor, .stranger)
-      // One warning for each: others must not fill the terminal.
+      // One warning for each user, so that others cannot fill the terminal.
       guard hasWarned.count < 64, hasWarned.insert(uid ?? UInt32.max).inserted else {
         return .some(nil)
       }
@@ -179,7 +179,8 @@ final class BrowserListener {
 
   // MARK: The kernel
 
-  /// Who made a connection; nil where the kernel does not say, or the other end is gone.
+  /// The user who made a connection; nil if the kernel does not say it, or if the other end is
+  /// gone.
   private func uid(of connection: CInt) -> UInt32? {
     (try? connections.maker(of: connection).get())?.uid
   }
@@ -190,17 +191,16 @@ final class BrowserListener {
 extension BrowserListener {
   /// Why there is no listener.
   enum Trouble: Error {
-    /// None of the profile's redirect URIs is of this host.
+    /// No redirect URI of the profile is on this host.
     case noLoopbackURI
-    /// Others listen at all of them, with the users that the kernel names.
+    /// Other programs listen at all of them; with the users that the kernel names.
     case taken([(uri: String, uid: UInt32?)])
     /// The kernel does not say who connects.
     case noKernel(String)
     case system(String)
   }
 
-  /// Listens at the first of the redirect URIs that is free. Nothing is opened and nobody is asked
-  /// before.
+  /// Listens at the first free redirect URI, before a browser is opened or the user is asked.
   static func open(_ redirectURIs: [String]) throws(Trouble) -> BrowserListener {
     let uris = redirectURIs.compactMap(LoopbackURI.init)
     guard !uris.isEmpty else { throw .noLoopbackURI }
@@ -228,8 +228,8 @@ extension BrowserListener {
     var text: String { ErrorText.of(number) }
   }
 
-  /// Of both families for `localhost`: a browser may try either first, and on the other one another
-  /// user could listen.
+  /// Listens on IPv4 and IPv6 for `localhost`: a browser may try either first, and another user
+  /// could listen on the other one.
   private static func listen(
     _ uri: LoopbackURI
   ) -> Result<(UInt16, [CInt]), SystemFailure> {
@@ -243,7 +243,7 @@ extension BrowserListener {
   private static func listen(
     _ hosts: [LoopbackURI.Host], _ port: UInt16?
   ) -> Result<(UInt16, [CInt]), SystemFailure> {
-    // A port that is free in one family may be taken in the other.
+    // A port that is free in IPv4 may be taken in IPv6.
     for _ in 0..<(port == nil ? 16 : 1) {
       var listening = port ?? 0
       var listeners: [CInt] = []
@@ -284,7 +284,7 @@ extension BrowserListener {
     return (descriptor, name.port)
   }
 
-  /// The user of whom the kernel says that they listen at the port.
+  /// The user who listens at the port, according to the kernel.
   private static func holder(_ port: UInt16) -> UInt32? {
     for path in ["/proc/net/tcp", "/proc/net/tcp6"] {
       if let table = try? SecretInput.contents(ofFile: path, limit: 4 << 20),
@@ -296,14 +296,14 @@ extension BrowserListener {
     return nil
   }
 
-  /// Lets the kernel name the maker of a connection that is credctl's own: where it cannot, nobody
-  /// could be told from another.
+  /// Asks the kernel who made one of credctl's own connections. If it cannot say that, users could
+  /// not be distinguished.
   private func checkKernel() throws(Trouble) {
     guard let listener = listeners.first else { return }
     let trial = Self.connect(to: listener)
     defer { if trial >= 0 { credd_close(trial) } }
     guard trial >= 0 else { throw .noKernel("no connection to itself") }
-    // Another's connection may be first.
+    // A connection of another user may come first.
     for _ in 0..<Int(Self.backlog) {
       var entry = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
       guard unsafe poll(&entry, 1, 1000) > 0 else { break }
@@ -338,13 +338,13 @@ extension BrowserListener {
 }
 
 extension BrowserListener.Trouble {
-  /// For a user; with what to do.
+  /// The message for the user, with advice.
   var message: String {
     switch self {
     case .noLoopbackURI:
       "the profile has no redirect URI on this host, so that no browser comes back here"
     case .taken(let places):
-      "others listen already where the browser would come back: "
+      "other programs already listen where the browser would come back: "
         + places.map { place in
           "\(place.uri) (\(place.uid.map { "uid \($0)" } ?? "unknown user"))"
         }.joined(separator: ", ") + "; end that program, or sign in with '--paste'"

@@ -2,17 +2,17 @@ import CredCore
 import CredctlKit
 import Glibc
 
-/// With what a sign-in by browser goes on at this host.
+/// The means of this host for a sign-in by browser.
 struct BrowserMeans {
-  /// Nil where the last address has to be pasted.
+  /// The listener; nil if the user must paste the last address.
   let listener: BrowserListener?
-  /// None where the user opens the link.
+  /// The commands that open a browser; empty if the user opens the link.
   let commands: [BrowserCommand]
-  /// Whether the user asked for it, also where no terminal is.
+  /// Whether the user asked for a browser, even without a terminal.
   let isWanted: Bool
 }
 
-/// What this host has to open a browser.
+/// The abilities of this host to open a browser.
 enum BrowserHost {
   static func commands(_ given: String?) -> [BrowserCommand] {
     let release = try? SecretInput.contents(ofFile: "/proc/sys/kernel/osrelease", limit: 4096)
@@ -21,7 +21,7 @@ enum BrowserHost {
       kernel: String(decoding: release ?? [], as: UTF8.self), isRoot: geteuid() == 0)
   }
 
-  /// Whether the user sits at another host: the browser of this one is not before their eyes.
+  /// Whether the user sits at another host, and so cannot see a browser of this one.
   static var isRemote: Bool {
     let isSet = { (name: String) in Environment.value(of: name)?.isEmpty == false }
     return isSet("SSH_CONNECTION") && !isSet("DISPLAY") && !isSet("WAYLAND_DISPLAY")

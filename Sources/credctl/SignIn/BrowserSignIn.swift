@@ -6,15 +6,15 @@ import Glibc
 /// A sign-in by browser, from the daemon's question to its answer.
 struct BrowserSignIn {
   let profile: String
-  /// Nil where the address has to be pasted.
+  /// The listener; nil if the user must paste the address.
   let listener: BrowserListener?
-  /// What may open a browser; none where the user does it.
+  /// The commands that may open a browser; empty if the user opens it.
   let browsers: [BrowserCommand]
-  /// Sends the browser's response to the daemon. The descriptor is that of a terminal at which Ctrl-C
-  /// ends the wait, or -1.
+  /// Sends the browser's response to the daemon. The descriptor is a terminal at which Ctrl-C ends
+  /// the wait, or -1.
   let respond: (Answers, CInt) throws(Failure) -> Answer
 
-  /// What the user and the browser bring.
+  /// The input of the user or the browser.
   private enum Arrival {
     case response(Secret, BrowserListener.Visitor?)
     case cancelled
@@ -33,7 +33,8 @@ struct BrowserSignIn {
     let lines = BrowserText.lines(
       step, profile: profile, opens: !browsers.isEmpty && link != nil, listens: listener != nil,
       forwarded: listener.map { ($0.port, HostName.own) })
-    // The mode comes first: what is pasted after the text is neither shown nor lost.
+    // The mode is set first, so that text that is pasted after the prompt is neither shown nor
+    // lost.
     return try terminal.whileNothingIsShown { descriptor throws(Failure) in
       terminal.show(lines.map { $0 + "\n" }.joined())
       return try wait(step, link, { terminal.show($0 + "\n") }, descriptor, deadline)
@@ -69,7 +70,7 @@ struct BrowserSignIn {
       if let visitor { BrowserListener.answer(visitor, page(answer)) }
       return answer
     } catch {
-      // The page says what the terminal says.
+      // The page shows the same message as the terminal.
       if let visitor { BrowserListener.answer(visitor, .failed(error.message)) }
       guard error.handle != nil else { throw error }
       say?(PlainText.oneLine(error.message))
@@ -82,7 +83,8 @@ struct BrowserSignIn {
     return .signedIn(profile: profile, username: answer.reply["Username"]?.text)
   }
 
-  /// A provider that takes offence at the redirect URI shows its own page, and nobody comes back.
+  /// If a provider refuses the redirect URI, it shows its own page, and the browser never comes
+  /// back.
   private func overdue(_ step: BrowserStep) -> Failure {
     Failure(
       .notPermitted,
@@ -128,13 +130,13 @@ struct BrowserSignIn {
   private func poll(_ terminal: CInt, until deadline: Int64, _ now: Int64) -> [pollfd] {
     let descriptors = (terminal >= 0 ? [terminal] : []) + (listener?.descriptors ?? [])
     var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-    // A second at most: a browser that cannot start is told of soon.
+    // At most a second, so that the user soon hears of a browser that cannot start.
     let milliseconds = CInt(clamping: min((deadline - now) / 1_000_000 + 1, 1000))
     _ = unsafe Glibc.poll(&entries, nfds_t(entries.count), milliseconds)
     return entries
   }
 
-  /// Reads what is typed or pasted: a byte each time, as lines are as long as addresses.
+  /// Reads typed or pasted text byte by byte, because a line can be as long as an address.
   private func readTerminal(
     _ terminal: CInt, _ step: BrowserStep, _ say: ((String) -> Void)?,
     _ typed: inout PasswordLine
@@ -142,7 +144,7 @@ struct BrowserSignIn {
     var bytes = [UInt8](repeating: 0, count: 4096)
     defer { bytes.wipe() }
     let count = unsafe read(terminal, &bytes, bytes.count)
-    // A terminal that is gone is a user who is gone.
+    // If the terminal is gone, so is the user.
     guard count > 0 else { return errno == EINTR || errno == EAGAIN ? nil : .cancelled }
     for byte in bytes[..<count] {
       switch typed.typed(byte) {
@@ -174,7 +176,7 @@ struct BrowserSignIn {
 
 /// A browser that was started.
 enum BrowserProgram {
-  /// Starts the first that can be, which others see with its arguments.
+  /// Starts the first command that can be started. Other users can see its arguments.
   static func start(_ commands: [BrowserCommand], _ url: String) -> pid_t? {
     for command in commands {
       let words = StringVector(command.words(for: url).map { Array($0.utf8) })

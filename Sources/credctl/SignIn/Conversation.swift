@@ -2,21 +2,21 @@ import CLinux
 import CredCore
 import CredctlKit
 
-/// A sign-in that may ask back: it asks the user, until the session is signed in.
+/// A sign-in with questions: asks the user until the session is signed in.
 ///
 /// The answers come from the terminal, the first code perhaps from standard input. Without a terminal
 /// the sign-in stays open for `credctl respond`.
 struct Conversation {
   let client: Client
   let profile: String
-  /// For prompts.
+  /// The user name in prompts.
   let username: String
   let secret: SecretDelivery
   /// Whether the first code is on standard input.
   var hasCodeOnInput = false
   /// Whether the reply with an open challenge is printed as JSON.
   let showsJSON: Bool
-  /// How a browser signs in; nil where the daemon was not asked for that.
+  /// The means of a sign-in by browser; nil if the request did not ask for one.
   var browser: BrowserMeans?
 
   /// Goes on from the reply to `login`.
@@ -25,7 +25,7 @@ struct Conversation {
   mutating func finish(_ first: Answer) throws(Failure) -> Answer {
     var answer = first
     while let challenge = try Challenge(answer.reply) {
-      // From here on there is something to put in order.
+      // From here on, there is something to clean up if a signal comes.
       credd_note_ends()
       answer = try take(challenge, in: answer)
     }
@@ -50,7 +50,7 @@ struct Conversation {
       }
     } catch {
       let signal = credd_take_noted_end()
-      // A step that is not known is not left open either.
+      // A sign-in at an unknown step is not left open either.
       if error.endsConversation || error.status == .unavailable { cancel(challenge.handle) }
       if signal != 0 { credd_end_by(signal) }
       throw error
@@ -76,7 +76,7 @@ struct Conversation {
     }
   }
 
-  /// Asks until the daemon takes an answer.
+  /// Asks until the daemon accepts an answer.
   private func ask(_ challenge: Challenge) throws(Failure) -> Answer {
     let deadline = Clock.nanoseconds + Int64(challenge.expiresIn) * 1_000_000_000
     let question = try Question(challenge, username: username, profile: profile)
@@ -135,7 +135,7 @@ struct Conversation {
         }
         let answer = try waitOn(
           challenge.handle, min(left, WaitLimits.longestWait), descriptor)
-        // The same question again: the daemon's wait is over, and the user's is not.
+        // The same question comes again: the daemon's wait is over, but the user may still act.
         guard let next = try Challenge(answer.reply), next.handle == challenge.handle else {
           return answer
         }
@@ -154,7 +154,7 @@ struct Conversation {
       seconds: seconds + WaitLimits.upstream, watching: terminal)
   }
 
-  /// Ends the sign-in at the daemon. It would end by itself, some minutes later.
+  /// Ends the sign-in at the daemon. Otherwise it would end by itself some minutes later.
   private func cancel(_ handle: String) {
     var request = RequestLine(operation: "respond")
     request.add("handle", handle)
@@ -164,14 +164,14 @@ struct Conversation {
 }
 
 extension Terminal {
-  /// Shows what comes before the first prompt: a heading, the code to scan, the rest.
+  /// Shows the text before the first prompt: a heading, the code to scan, the other lines.
   func show(_ question: Question) {
     show(question.lines.prefix(1).map { $0 + "\n" }.joined())
     if let uri = question.uri { showCode(of: uri.bytes) }
     show(question.lines.dropFirst().map { $0 + "\n" }.joined())
   }
 
-  /// Shows a QR code of the text, where the terminal can.
+  /// Shows a QR code of the text, if the terminal can show it.
   func showCode(of text: [UInt8]) {
     guard QRText.isShown(Environment.value(of:)), let code = QRCode(text),
       let lines = QRText.lines(code.modules, side: code.side, width: width)
@@ -187,7 +187,7 @@ extension Terminal {
     return answers
   }
 
-  /// Asks until something is typed that can be sent.
+  /// Asks until the user types an answer that can be sent.
   func answer(
     to item: Question.Item, until deadline: Int64? = nil
   ) throws(Failure) -> Secret {

@@ -2,12 +2,12 @@ import CQRCode
 
 /// A QR code of a text.
 struct QRCode {
-  /// Row by row, true for a dark one.
+  /// The modules row by row, true for a dark one.
   let modules: [Bool]
-  /// Modules of a row.
+  /// The number of modules in a row.
   let side: Int
 
-  /// Nil for a text that no code of a size for terminals can hold.
+  /// Returns nil for a text that is too long for a code that fits terminals.
   init?(_ text: [UInt8]) {
     guard !text.isEmpty, !text.contains(0) else { return nil }
     var cells = [UInt8](repeating: 0, count: Int(CREDD_QR_MAX_SIDE * CREDD_QR_MAX_SIDE))

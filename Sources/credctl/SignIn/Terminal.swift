@@ -3,11 +3,11 @@ import CredCore
 import CredctlKit
 import Glibc
 
-/// The terminal of the user, even if the standard streams are no terminal.
+/// The user's terminal, even if the standard streams are no terminal.
 struct Terminal: ~Copyable {
   private let descriptor: Descriptor
 
-  /// - Parameter instead: what to do without a terminal, for the error.
+  /// - Parameter instead: the advice in the error, for a run without a terminal.
   /// - Throws: a ``Failure`` if there is no terminal.
   init(
     instead: String = "no terminal to ask for the password: use '--password-stdin'"
@@ -27,11 +27,11 @@ struct Terminal: ~Copyable {
 
   /// Asks for a password or a code without echo.
   ///
-  /// - Parameter deadline: nanoseconds of ``Clock``; nil waits for as long as it takes.
+  /// - Parameter deadline: nanoseconds of ``Clock``; nil to wait without a limit.
   func secret(prompt: String, until deadline: Int64? = nil) throws(Failure) -> Secret {
     // In raw mode ^C is a byte and no signal.
     let before = try enter { mode in unsafe cfmakeraw(&mode) }
-    // The mode comes first: what is typed after the prompt is neither shown nor lost.
+    // The mode is set first, so that text that is typed after the prompt is neither shown nor lost.
     show(PlainText.oneLine(prompt))
     defer { leave(to: before, showing: "\n") }
     var line = PasswordLine()
@@ -49,18 +49,18 @@ struct Terminal: ~Copyable {
     }
   }
 
-  /// Asks for a line that may be seen. The terminal itself lets the user correct it.
+  /// Asks for a line that may be shown. The terminal itself lets the user correct the line.
   func line(prompt: String, until deadline: Int64? = nil) throws(Failure) -> Secret {
     let before = try enter { mode in
       mode.c_lflag |= tcflag_t(ICANON | ECHO | IEXTEN)
       mode.c_iflag |= tcflag_t(ICRNL)
-      // ^C ends the line in place of credctl.
+      // ^C ends the line, not credctl.
       mode.c_lflag &= ~tcflag_t(ISIG)
       unsafe withUnsafeMutableBytes(of: &mode.c_cc) { unsafe $0[Int(VEOL)] = Self.controlC }
     }
     show(PlainText.oneLine(prompt))
     defer { leave(to: before) }
-    // A terminal gives no longer line.
+    // A terminal never gives a longer line.
     var bytes = [UInt8](repeating: 0, count: 4096)
     defer { bytes.wipe() }
     while true {
@@ -81,9 +81,9 @@ struct Terminal: ~Copyable {
 
   private static let controlC: UInt8 = 0x03
 
-  /// Runs what takes its time while the user does something elsewhere. What is typed meanwhile is not
-  /// shown and comes byte by byte: an address that is pasted is longer than the 4,096 bytes that a
-  /// terminal keeps of a line, and Ctrl-C is a byte.
+  /// Runs `body` while the user acts elsewhere. Typed text is not shown and comes byte by byte, and
+  /// Ctrl-C is a byte. A terminal keeps only 4,096 bytes of a line, and a pasted address may be
+  /// longer.
   func whileNothingIsShown<Result>(
     _ body: (CInt) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -99,7 +99,7 @@ struct Terminal: ~Copyable {
     return try body(descriptor.number)
   }
 
-  /// Whether the user pressed Ctrl-C, or is gone. All else that was typed is dropped.
+  /// Whether the user pressed Ctrl-C or is gone. All other typed text is dropped.
   static func isInterrupted(_ terminal: CInt) -> Bool {
     var bytes = [UInt8](repeating: 0, count: 256)
     defer { bytes.wipe() }
@@ -120,7 +120,7 @@ struct Terminal: ~Copyable {
     }
   }
 
-  /// Columns; nil if the terminal does not say.
+  /// The width in columns; nil if the terminal does not report it.
   var width: Int? {
     var size = winsize()
     let known = unsafe ioctl(descriptor.number, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
@@ -166,7 +166,7 @@ struct Terminal: ~Copyable {
       guard left ?? 1 > 0 else { return false }
       if credd_noted_end() != 0 { throw Self.cancelled }
       var input = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
-      // A second at most: a signal may come just before the wait.
+      // At most a second, because a signal may come just before the wait.
       let milliseconds = CInt(clamping: min(((left ?? .max) - 1) / 1_000_000 + 1, 1000))
       let ready = unsafe poll(&input, 1, milliseconds)
       if ready > 0 { return true }
@@ -186,6 +186,6 @@ struct Terminal: ~Copyable {
 }
 
 extension Failure {
-  /// Whether nothing more can be asked of the user: of that the daemon is told.
+  /// Whether the user can be asked no more questions. Then the daemon is told so.
   var endsConversation: Bool { self == Terminal.overdue || status == .interrupted }
 }

@@ -2,7 +2,7 @@ public import ArgumentParser
 import CredCore
 public import CredctlKit
 
-/// ``GetArguments`` reads this verb too. ArgumentParser explains it, and both run the same code.
+/// ``GetArguments`` reads this verb too. ArgumentParser has it for help; both run the same code.
 struct Get: Verb {
   static let refreshHelp: ArgumentHelp =
     "Fetch new credentials even where the present ones are good."

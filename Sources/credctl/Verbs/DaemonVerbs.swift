@@ -144,7 +144,7 @@ struct Check: Verb {
     }
     let failed = CheckReport.failedSteps(answer.reply)
     guard failed.isEmpty else {
-      // A session alone fails where its user must sign in.
+      // If only the step "session" failed, the user must sign in.
       let status: Sysexit = failed == ["session"] ? .notPermitted : .unavailable
       throw Failure(status, "what failed: \(failed.joined(separator: ", "))")
     }

@@ -2,7 +2,7 @@ import ArgumentParser
 import CredCore
 import CredctlKit
 
-/// Converts a file; it talks to no daemon.
+/// Converts a file, without the daemon.
 struct Import: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Print the configuration for the identity pools and user pools of a mobile app.",

@@ -117,7 +117,8 @@ struct Login: SessionVerb {
     }
   }
 
-  /// The daemon alone knows whether the profile's backend trusts this host, so credctl asks it first.
+  /// Only the daemon knows whether the profile's backend trusts this host, so credctl asks the
+  /// daemon first.
   private func signInByHost() throws(Failure) {
     do {
       try signIn(hasSecret: false) { _ in }
@@ -135,7 +136,7 @@ struct Login: SessionVerb {
 
   // MARK: Elsewhere
 
-  /// What the profile offers; nil if it is not open to this user.
+  /// The ways to sign in to the profile; nil if it is not open to this user.
   private func offer() throws(Failure) -> SignInOffer? {
     var request = RequestLine(operation: "status")
     request.add("profiles", true)
@@ -144,10 +145,10 @@ struct Login: SessionVerb {
       try client.ask(request.finished(), for: .profiles).reply, profile: profile)
   }
 
-  /// - Parameter way: nil for the one that the profile and this host suggest.
+  /// - Parameter way: the way to sign in; nil for the one that fits the profile and this host.
   private func signInElsewhere(_ way: SignInOffer.Way?) throws(Failure) {
     let commands = BrowserHost.commands(elsewhere.browserCommand)
-    // A browser that is wanted is opened wherever the user sits.
+    // If the user asks for a browser, it is opened even if the user sits at another host.
     let offer = try offer()
     let way =
       way ?? offer?.way(canOpen: !commands.isEmpty, isRemote: BrowserHost.isRemote) ?? .browser
@@ -160,14 +161,14 @@ struct Login: SessionVerb {
     try signIn(hasSecret: false, browser: means) { $0.add(wishes) }
   }
 
-  /// Listens before anything else: a browser that has been opened finds the listener.
+  /// Listens before anything else, so that an opened browser finds the listener.
   private func browserMeans(
     _ way: SignInOffer.Way, _ offer: SignInOffer?, _ commands: [BrowserCommand]
   ) throws(Failure) -> BrowserMeans {
-    // Without a terminal there is nobody to see a page that was not asked for.
+    // Without a terminal, nobody would see a browser page that was not asked for.
     let isWanted = elsewhere.browser
     let opens = way == .browser && (isWanted || Terminal.isThere)
-    // Where nobody waits, nothing listens: the sign-in goes on by 'credctl respond'.
+    // If nobody waits, there is no listener: the sign-in goes on by 'credctl respond'.
     guard opens || Terminal.isThere else {
       return BrowserMeans(listener: nil, commands: [], isWanted: false)
     }
@@ -176,12 +177,12 @@ struct Login: SessionVerb {
         listener: try BrowserListener.open(offer?.redirectURIs ?? []),
         commands: opens ? commands : [], isWanted: isWanted)
     } catch {
-      // The daemon says what the profile does not offer.
+      // The daemon's refusal says that the profile does not offer this.
       if offer?.ways.isEmpty ?? true {
         return BrowserMeans(listener: nil, commands: [], isWanted: false)
       }
       guard way == .paste else { throw Failure(.unavailable, error.message) }
-      // A browser on this host would bring the code to whoever listens there.
+      // A browser on this host would bring the code to the program that listens there.
       if case .taken = error {
         try Terminal().show("Warning: \(PlainText.oneLine(error.message)).\n")
       }
@@ -189,8 +190,8 @@ struct Login: SessionVerb {
     }
   }
 
-  /// A user pool may ask for something else than a password. All others refuse a name alone, and the
-  /// daemon tells no server of it.
+  /// A user pool may ask for something other than a password. For other backends, the daemon
+  /// refuses a name without a password, and sends nothing to a server.
   private func signInByName() throws(Failure) {
     let name = try UserName.given(username)
     do {
@@ -201,7 +202,7 @@ struct Login: SessionVerb {
     }
   }
 
-  /// What was typed at the terminal may be typed again, as at other logins of a host.
+  /// A password that was typed at the terminal may be typed again, like at other logins of a host.
   private func signInWithPassword(_ name: String) throws(Failure) {
     var attemptsLeft = passwordStdin ? 1 : Self.attempts
     while true {
@@ -240,7 +241,8 @@ struct Login: SessionVerb {
     try showEnd(of: last)
   }
 
-  /// Nothing renews a sign-in whose provider gave no refresh token: that is said at once.
+  /// If the provider gave no refresh token, the sign-in cannot be renewed: the user is told at
+  /// once.
   private func showEnd(of answer: Answer) throws(Failure) {
     guard !format.json, elsewhere.isGiven || answer.reply["SignedInBy"]?.text == "oidc",
       let end = answer.reply["SignedInUntil"]?.text, Terminal.isThere
@@ -275,7 +277,7 @@ struct Login: SessionVerb {
 
 /// The user's name at a backend.
 enum UserName {
-  /// The name on the command line, else that of the environment.
+  /// The name on the command line, else the name in the environment.
   static func given(_ username: String?) throws(Failure) -> String {
     guard let name = known(username) else {
       throw Failure(.usage, "no user name: use '--username'")
@@ -331,7 +333,7 @@ struct ElsewhereOptions: ParsableArguments {
 
   var isGiven: Bool { browser || paste || device || hasWishes }
 
-  /// The way that was chosen; nil where the profile chooses.
+  /// The chosen way; nil if the profile decides.
   var way: SignInOffer.Way? {
     paste ? .paste : device ? .device : browser || browserCommand != nil ? .browser : nil
   }

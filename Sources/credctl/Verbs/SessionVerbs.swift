@@ -52,7 +52,7 @@ struct Logout: SessionVerb {
     if let url = LogoutPage.url(in: answer.reply) { try showPage(url) }
   }
 
-  /// The page ends the browser's own session, without which the next sign-in is the same user's.
+  /// The page ends the browser's own session: otherwise the next sign-in would be the same user's.
   private func showPage(_ url: String) throws(Failure) {
     if browser, BrowserProgram.start(BrowserHost.commands(nil), url) != nil { return }
     guard !format.json, Terminal.isThere else { return }
@@ -79,7 +79,7 @@ struct Clear: SessionVerb {
     completion: Completion.profileOption)
   var option: String?
 
-  // Two arguments, of which the first may be left out, are one list to ArgumentParser.
+  // For ArgumentParser, two arguments of which the first is optional are one list.
   @Argument(
     help: ArgumentHelp(
       "The profile; and credentials (keeps the identity) or identity (forgets both).",

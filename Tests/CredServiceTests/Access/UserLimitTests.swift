@@ -210,7 +210,7 @@ struct UserLimitTests {
     }
     expect(refused?.errorMessage?.contains("bytes of logins") == true)
     expect(kept, equals: Limits.Session.loginBytesPerUser / 500_000)
-    // The session that has them may replace them.
+    // A session that already holds logins may replace them, although the user's limit is reached.
     let again = try fixture.ask(#"{"op":"login","profile":"p0","logins":{\#(logins)}}"#)
     expect(again.errorCode == nil, "\(again)")
   }

@@ -5,7 +5,7 @@ import Testing
 @testable import CredService
 @testable import ServiceTesting
 
-/// What becomes of a provider's session after its sign-in: renewals, tokens for programs, restarts.
+/// A provider's session after its sign-in: renewals, tokens for programs, restarts.
 struct ProviderRenewalTests {
   @Test func anExpiredTokenIsRenewedOnceForAll() throws {
     let (fixture, provider) = try ServiceFixture.ofProvider()

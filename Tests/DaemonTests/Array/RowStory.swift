@@ -93,7 +93,7 @@ final class RowStory {
     try client(person).ask(#"{"profile":"\#(place.profile)",\#(members)}"#)
   }
 
-  /// Asks for credentials, which must be what is expected.
+  /// Asks for credentials and checks that the answer is the expected one.
   ///
   /// - Parameter target: the user in whose name the person asks.
   /// - Returns: the credentials' access key; nil where they were refused.

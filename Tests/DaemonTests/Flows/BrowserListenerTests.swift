@@ -185,7 +185,7 @@ struct BrowserListenerTests {
     expect(!login.hasStartedBrowser)
     // By hand it goes on, with the same warning.
     let pasting = try BrowserLogin(["--paste"], port: port)
-    try pasting.terminal.expect("Warning: others listen already")
+    try pasting.terminal.expect("Warning: other programs already listen")
     try pasting.waitUntilItListens()
     try pasting.terminal.type(pasting.redirectURI + BrowserLogin.response().dropFirst(5))
     expect(try pasting.terminal.end(), equals: 0, "\(pasting.terminal.text)")

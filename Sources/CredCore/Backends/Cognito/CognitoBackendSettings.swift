@@ -1,10 +1,10 @@
 /// A backend of type `cognito`: credd holds developer AWS credentials and asks Cognito for tokens.
-/// The region is that of the profile's identity pool. Without a file and a process the credentials
-/// come from credd's environment.
+/// The region is that of the profile's identity pool. Without a file and a process, credd takes the
+/// credentials from its environment.
 public struct CognitoBackendSettings: Sendable, Equatable {
   /// A file in the format of `~/.aws/credentials`.
   public var credentialsFile: String?
-  /// The section of that file.
+  /// The section of the credentials file.
   public var credentialsProfile = "default"
   /// A program that prints credentials, and its arguments.
   public var credentialProcess: [String]?
@@ -13,7 +13,7 @@ public struct CognitoBackendSettings: Sendable, Equatable {
   public var tokenDuration: Duration = .seconds(15 * 60)
   /// At most ``Limits/Upstream/principalTags``.
   public var principalTags: [String: Template] = [:]
-  /// In place of AWS's own.
+  /// The endpoint that replaces AWS's own.
   public var cognitoEndpoint: HTTPURL?
   /// Whether http:// to another host is allowed.
   public var allowPlainHTTP = false

@@ -9,7 +9,7 @@ public struct DeveloperCredentials: Sendable, Equatable {
     self.expiration = expiration
   }
 
-  /// From `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.
+  /// Reads the variables `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.
   public init(environment: (String) -> String?) throws(InvalidInput) {
     guard let id = environment("AWS_ACCESS_KEY_ID"), !id.isEmpty,
       let key = environment("AWS_SECRET_ACCESS_KEY"), !key.isEmpty
@@ -22,7 +22,7 @@ public struct DeveloperCredentials: Sendable, Equatable {
     self.init(signer: SigV4(accessKeyID: id, secretAccessKey: Secret(key), sessionToken: token))
   }
 
-  /// From a section of a file in the format of `~/.aws/credentials`.
+  /// Reads a section of a file in the format of `~/.aws/credentials`.
   public init(file: Secret, section: String, path: String) throws(InvalidInput) {
     var values: [String: Secret] = [:]
     var isInside = false
@@ -48,7 +48,7 @@ public struct DeveloperCredentials: Sendable, Equatable {
         accessKeyID: id, secretAccessKey: key, sessionToken: values["aws_session_token"]))
   }
 
-  /// From the output of a credential_process (AWS SDKs and Tools Reference Guide, "Process
+  /// Reads the output of a credential_process (AWS SDKs and Tools Reference Guide, "Process
   /// credential provider").
   public init(processOutput: Secret) throws(InvalidInput) {
     let field = "credential_process"

@@ -1,9 +1,9 @@
-/// A backend of type `exec`: the token callback as a command. The JSON is that of an HTTP backend,
+/// A backend of type `exec`: the token callback is a command. It uses the JSON of an HTTP backend
 /// on standard input and output.
 ///
 /// Exit statuses are those of `sysexits.h`: 0 success; 67 unknown user; 69 and 75 try again later;
-/// 77 refused; 64, 78, 126 and 127 a wrong configuration; any other a fault of the command, which
-/// is retried too. The message quotes the first line of standard error.
+/// 77 refused; 64, 78, 126 and 127 a wrong configuration. Any other status is a fault of the
+/// command, and credd tries again too. The message quotes the first line of standard error.
 public struct ExecBackend: Sendable, Equatable {
   /// The backend's name in the configuration.
   public let name: String
@@ -31,10 +31,10 @@ public struct ExecBackend: Sendable, Equatable {
 }
 
 extension UpstreamFailure {
-  /// A command did not exit with 0.
+  /// The failure of a command that did not exit with 0.
   ///
-  /// - Parameter logins: the logins in its input. Its standard error is not quoted if it repeats one
-  ///   of them.
+  /// - Parameter logins: the logins in the command's input. Its standard error is not quoted if it
+  ///   repeats one of them.
   public static func exec(
     _ outcome: ExecOutcome, from upstream: Upstream, sent logins: LoginsMap = LoginsMap()
   ) -> Self {
@@ -57,9 +57,9 @@ extension UpstreamFailure {
   }
 }
 
-/// Why a command was not executed.
+/// The reason why a command was not executed.
 public struct StartFailure: Error, Equatable {
-  /// The system's words.
+  /// The system's error text.
   public let reason: String
   /// Whether the host lacked something for the moment, such as memory or a process.
   public let isTransient: Bool
@@ -86,9 +86,9 @@ public struct ExecOutcome: Sendable, Equatable {
 
   public var ending: Ending
   public var standardOutput: Secret
-  /// Only its first line is used.
+  /// The command's standard error, of which only the first line is used.
   public var standardError: [UInt8]
-  /// Hidden in that line.
+  /// Secrets that are hidden in that line.
   public var sent = SentSecrets()
 
   public init(ending: Ending, standardOutput: Secret = Secret([]), standardError: [UInt8] = []) {

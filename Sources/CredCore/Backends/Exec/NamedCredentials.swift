@@ -1,5 +1,5 @@
 /// The files of `$CREDENTIALS_DIRECTORY` that the configuration of a command names, in its words or
-/// in the values of its variables. No other file there is for that command.
+/// in the values of its variables. The command may read no other file there.
 public enum NamedCredentials: Equatable, Sendable {
   /// The directory itself is named.
   case everything
@@ -24,7 +24,7 @@ public enum NamedCredentials: Equatable, Sendable {
     self = .files(files.sorted())
   }
 
-  /// What follows each mention of the folder.
+  /// The text after each mention of the folder.
   private static func mentions(of folder: [UInt8], in text: [UInt8]) -> [ArraySlice<UInt8>] {
     guard !folder.isEmpty, text.count >= folder.count else { return [] }
     return (0...(text.count - folder.count)).compactMap { start in
@@ -32,10 +32,10 @@ public enum NamedCredentials: Equatable, Sendable {
     }
   }
 
-  /// The paths that may be meant: a text may be a path, hold one among other words
-  /// (`sh -c "cat PATH | …"`), or a list of them (`PATH:PATH`).
+  /// The paths that a text may mean. The text may be a path, contain a path among other words (`sh
+  /// -c "cat PATH | …"`), or be a list of paths (`PATH:PATH`).
   ///
-  /// - Returns: nil if the folder itself is meant, none if this is another folder's name.
+  /// - Returns: nil if the text means the folder itself; empty if it names another folder.
   private static func paths(after mention: ArraySlice<UInt8>) -> [String]? {
     guard let first = mention.first, !ends(first) else { return nil }
     guard first == UInt8(ascii: "/") else { return [] }

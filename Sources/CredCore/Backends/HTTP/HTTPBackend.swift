@@ -7,13 +7,12 @@ public struct HTTPBackend: Sendable, Equatable {
   public let headers: [HTTPHeader]
   /// This host's own token.
   public let hostToken: Secret?
-  /// The user's session token after a sign-in. It takes the place of the host's token in
-  /// `Authorization`.
+  /// The user's session token after a sign-in. It replaces the host's token in `Authorization`.
   public let sessionToken: Secret?
-  /// Whether users can sign in to it.
+  /// Whether users can sign in to the backend.
   public let takesSignIns: Bool
 
-  /// The header of the host's token beside a user's.
+  /// The header for the host's token if `Authorization` has the user's.
   public static let hostHeader = "Credd-Host-Authorization"
 
   public init(
@@ -28,7 +27,7 @@ public struct HTTPBackend: Sendable, Equatable {
   }
 
   private var upstream: Upstream { .backend(name) }
-  /// What must not come back in a message.
+  /// Secrets that messages must not repeat.
   private var tokens: [Secret] { [hostToken, sessionToken].compactMap(\.self) }
 
   private func request(
@@ -54,12 +53,12 @@ public struct HTTPBackend: Sendable, Equatable {
 // MARK: Token callback
 
 extension HTTPBackend {
-  /// Asks for a token. A `GET` has no body: its URL then names the user.
+  /// Asks for a token. A `GET` has no body, so its URL names the user.
   ///
   /// - Parameters:
-  ///   - url: with its placeholders expanded.
-  ///   - isForced: asks for a new token, not for one that the backend keeps (RFC 9111 §5.2.1.4).
-  /// - Throws: where the bearer token cannot stand in a header.
+  ///   - url: the URL with expanded placeholders.
+  ///   - isForced: asks for a new token, not one that the backend has kept (RFC 9111 §5.2.1.4).
+  /// - Throws: if the bearer token cannot be sent in a header.
   public func tokenRequest(
     _ query: TokenQuery, method: HTTPRequest.Method = .post, url: String, isForced: Bool = false
   ) throws(InvalidInput) -> HTTPRequest {
@@ -74,7 +73,8 @@ extension HTTPBackend {
   ) throws(UpstreamFailure) -> TokenReply {
     guard reply.isSuccess, !reply.isWebPage else {
       let sent = query.logins.logins.map(\.token) + tokens
-      // Nobody could do what the usual meaning asks for: the operator has to act.
+      // Users cannot sign in here, so the usual meaning of 401 makes no sense: the operator must
+      // act.
       let row =
         reply.status == 401 && !takesSignIns && hostToken != nil ? FailureTable.hostRefused : nil
       throw .backend(reply, from: upstream, row, said: reply.explanation(hiding: sent))
@@ -90,8 +90,8 @@ extension HTTPBackend {
 extension HTTPBackend {
   /// `POST {"Username","Password","DeveloperProviderName"}`.
   ///
-  /// - Parameter url: with its placeholders expanded.
-  /// - Throws: where the bearer token cannot stand in a header.
+  /// - Parameter url: the URL with expanded placeholders.
+  /// - Throws: if the bearer token cannot be sent in a header.
   public func signInRequest(
     username: String, password: Secret, developerProvider: String, url: String
   ) throws(InvalidInput) -> HTTPRequest {
@@ -111,7 +111,7 @@ extension HTTPBackend {
       reply.body, limit: Limits.Upstream.backendReplyBytes, from: upstream)
     return try checked(upstream) { () throws(InvalidInput) in
       let token = try object.memberInEitherCase("SessionToken").requiredSecret("SessionToken")
-      // It becomes a header.
+      // The token becomes a header.
       guard token.bytes.allSatisfy(\.isVisible) else {
         throw InvalidInput(field: "SessionToken", reason: "is not printable ASCII")
       }
@@ -131,9 +131,9 @@ extension HTTPBackend {
 // MARK: Sign-up
 
 extension HTTPBackend {
-  /// `POST {"Username","Password",…}`: further members are the attributes, under their own names.
+  /// `POST {"Username","Password",…}`: further members are the attributes, each under its own name.
   ///
-  /// - Throws: where an attribute has the name of another member.
+  /// - Throws: if an attribute has the name of another member.
   public func signUpRequest(
     _ signUp: SignUp, url: String
   ) throws(InvalidInput) -> HTTPRequest {
@@ -152,7 +152,8 @@ extension HTTPBackend {
     return try request(url, json: Secret(writer.bytes))
   }
 
-  /// Any success makes the account. A JSON body may say `{"Confirmed","Delivery"?}`.
+  /// Any successful status means that the account was made. A JSON body may say
+  /// `{"Confirmed","Delivery"?}`.
   public func signUpResult(
     from reply: HTTPReply, to signUp: SignUp
   ) throws(UpstreamFailure) -> SignUpResult {
@@ -181,8 +182,8 @@ extension HTTPBackend {
   /// `POST {"IdentityPoolId","DeveloperProviderName","DeveloperUserIdentifier","IdentityId"?}`, for
   /// `logout` with `global`.
   ///
-  /// - Parameter url: with its placeholders expanded.
-  /// - Throws: where the bearer token cannot stand in a header.
+  /// - Parameter url: the URL with expanded placeholders.
+  /// - Throws: if the bearer token cannot be sent in a header.
   public func signOutRequest(
     _ query: TokenQuery, url: String
   ) throws(InvalidInput) -> HTTPRequest {
@@ -191,8 +192,7 @@ extension HTTPBackend {
     return try request(url, json: named.json)
   }
 
-  /// Accepts any success, and the statuses of a session that the backend does not know. A web page
-  /// says neither.
+  /// Accepts any success, and the statuses that mean an unknown session. A web page means neither.
   public func checkSignOut(_ reply: HTTPReply) throws(UpstreamFailure) {
     let isUnknown = [401, 404, 410].contains(reply.status) && !reply.refusesHost
     guard reply.isSuccess || isUnknown, !reply.isWebPage else {
@@ -202,7 +202,8 @@ extension HTTPBackend {
 }
 
 extension HTTPRequest {
-  /// Replaces the header of that name: a configured one replaces credd's, a bearer token both.
+  /// Replaces the header of that name: a configured header replaces credd's, and a bearer token
+  /// replaces both.
   fileprivate mutating func set(_ name: String, to value: Secret) {
     let lower = name.lowercased()
     headers.removeAll { $0.name.lowercased() == lower }
@@ -210,7 +211,7 @@ extension HTTPRequest {
   }
 
   /// `Authorization: Bearer`. A token file often ends in a line break, so white space around the
-  /// token is removed; within, it is an error.
+  /// token is removed; white space within the token is an error.
   fileprivate mutating func authorize(
     bearer: Secret, in header: String
   ) throws(InvalidInput) {
@@ -228,15 +229,15 @@ extension HTTPReply {
     (status == 401 || status == 403) && !isWebPage && errorCode == "HostNotAuthorized"
   }
 
-  /// The backend's own name of an error: the `Code` of a JSON body.
+  /// The backend's name for the error: the `Code` of a JSON body.
   var errorCode: String? {
     guard body.count <= Limits.Upstream.backendReplyBytes else { return nil }
     let object = try? JSONValue.parse(foreign: body)
     return (object?["Code"] ?? object?["code"])?.text
   }
 
-  /// The backend's own explanation of an error: the `message` of a JSON body, or the first line of
-  /// a plain one. Nil for a web page, and where the text repeats a secret that was sent.
+  /// The backend's explanation of the error: the `message` of a JSON body, or the first line of a
+  /// plain one. Nil for a web page, and if the text repeats a secret that was sent.
   func explanation(hiding secrets: [Secret]) -> String? {
     guard !isWebPage, body.count <= Limits.Upstream.backendReplyBytes else { return nil }
     let object = try? JSONValue.parse(foreign: body)

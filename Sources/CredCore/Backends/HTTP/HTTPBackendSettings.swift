@@ -2,18 +2,19 @@
 public struct HTTPBackendSettings: Sendable, Equatable {
   public var url: URLTemplate
   public var method = HTTPRequest.Method.post
-  /// Its content is sent as `Authorization: Bearer`.
+  /// A file whose content is sent as `Authorization: Bearer`.
   public var bearerTokenFile: String?
-  /// PEM file of certificate authorities, in place of the system's.
+  /// PEM file of certificate authorities, which replaces those of the system.
   public var caFile: String?
   /// PEM file, which may hold the key too.
   public var clientCertificate: String?
   public var clientKey: String?
-  /// Path of a socket to connect to in place of the URL's host.
+  /// Path of a socket to which credd connects instead of the URL's host.
   public var unixSocket: String?
-  /// Sent with every request, in the order of the file. No name occurs twice in any case.
+  /// Headers of every request, in the order of the file. No name occurs twice, whether in upper or
+  /// lower case.
   public var headers: [HTTPHeader] = []
-  /// The URL of sign-ins with a password; nil if the backend trusts the host.
+  /// The URL for sign-ins with a password; nil if the backend trusts the host.
   public var loginURL: URLTemplate?
   /// The URL that `logout` with `global` calls.
   public var logoutURL: URLTemplate?
@@ -40,7 +41,7 @@ extension HTTPBackendSettings: BackendKind {
   public static var storedWord: String { "http" }
 
   public var takesPasswords: Bool { loginURL != nil }
-  /// With `method = GET` a backend gets nothing but its URL, and so no logins.
+  /// With `method = GET` a backend gets only the URL, and so no logins.
   public var takesLogins: Bool { method != .get }
   public var reportsSignOut: Bool { logoutURL != nil }
   public var sendsUserIdentifier: Bool { method == .post }
@@ -74,7 +75,7 @@ extension HTTPBackendSettings: BackendKind {
   }
 
   public func place(of issuer: ProviderIssuer?) -> [String?] {
-    // A sign-out at the same server may be added or moved.
+    // The URL of sign-outs may be added or changed, as long as it is at the same server.
     let logout = logoutURL?.sample.origin
     return [
       url.template.text, loginURL?.template.text, logout == url.sample.origin ? nil : logout,
@@ -114,14 +115,14 @@ extension HTTPBackendSettings: ConfiguredBackend {
     },
   ]
 
-  /// A wrong Content-Type, for example, makes a backend refuse the body or read it as something else.
+  /// A wrong Content-Type, for example, would make a backend refuse the body or misread it.
   private static let headersOfCredd: Set = [
     "host", "content-length", "content-type", "transfer-encoding", "connection",
     "credd-host-authorization",
   ]
 
   func check(_ section: INISection, _ reader: inout ConfigurationReader) {
-    // With a Unix socket nothing leaves the host.
+    // With a Unix socket, no request leaves the host.
     let isAllowed = allowPlainHTTP || section["unix_socket"] != nil
     reader.refusePlainHTTP("url", url.sample, section, isAllowed: isAllowed)
     reader.refusePlainHTTP("login_url", loginURL?.sample, section, isAllowed: isAllowed)

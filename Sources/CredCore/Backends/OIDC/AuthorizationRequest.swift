@@ -1,7 +1,7 @@
 /// The URL that a browser opens to sign in (OpenID Connect Core 1.0, 3.1.2.1; RFC 7636; Cognito's
 /// `/oauth2/authorize`).
 public struct AuthorizationRequest: Sendable, Equatable {
-  /// What the provider is to ask of a user who is signed in there already.
+  /// What the provider must ask a user who is signed in there already.
   public enum Prompt: String, Sendable, CaseIterable {
     case login
     case selectAccount = "select_account"
@@ -9,15 +9,16 @@ public struct AuthorizationRequest: Sendable, Equatable {
   }
 
   public var clientID: String
-  /// As registered with the provider, byte for byte.
+  /// The redirect URI as registered with the provider, byte for byte.
   public var redirectURI: String
   public var scopes: [String]
-  /// The upstream provider that a user pool is to send the browser to.
+  /// The upstream provider to which a user pool sends the browser.
   public var identityProvider: String?
-  /// The same, by an alias of it.
+  /// The upstream provider, by an alias.
   public var idpIdentifier: String?
   public var prompt: Prompt?
-  /// Of the configuration (`authorize.NAME`). Their names are none of ``AuthorizationParameter``.
+  /// Parameters of the configuration (`authorize.NAME`). Their names differ from those of
+  /// ``AuthorizationParameter``.
   public var more: [AuthorizationParameter] = []
 
   public init(clientID: String, redirectURI: String, scopes: [String]) {
@@ -26,8 +27,8 @@ public struct AuthorizationRequest: Sendable, Equatable {
     self.scopes = scopes
   }
 
-  /// - Parameter challenge: of ``AuthorizationSecrets/challenge(digests:)``.
-  /// - Throws: if the URL is longer than browsers and servers take.
+  /// - Parameter challenge: the result of ``AuthorizationSecrets/challenge(digests:)``.
+  /// - Throws: if the URL is longer than browsers and servers accept.
   func url(
     at endpoint: HTTPURL, _ secrets: AuthorizationSecrets, challenge: String
   ) throws(InvalidInput) -> Secret {
@@ -43,7 +44,7 @@ public struct AuthorizationRequest: Sendable, Equatable {
     if let identityProvider { form.append("identity_provider", identityProvider) }
     if let idpIdentifier { form.append("idp_identifier", idpIdentifier) }
     if let prompt { form.append("prompt", prompt.rawValue) }
-    // The request's prompt goes before the configuration's.
+    // The request's prompt replaces the configuration's.
     for parameter in more where prompt == nil || parameter.name != "prompt" {
       form.append(parameter.name, parameter.value)
     }
@@ -51,7 +52,7 @@ public struct AuthorizationRequest: Sendable, Equatable {
   }
 }
 
-/// A parameter of the operator's own, `authorize.NAME` or `logout.NAME`.
+/// A parameter that the operator added: `authorize.NAME` or `logout.NAME`.
 public struct AuthorizationParameter: Sendable, Equatable {
   public let name: String
   public let value: String
@@ -61,13 +62,13 @@ public struct AuthorizationParameter: Sendable, Equatable {
     self.value = value
   }
 
-  /// Those that credd sets itself, or that would change what a sign-in means.
+  /// Parameters that credd sets itself, or that would change the meaning of a sign-in.
   static let reserved: Set = [
     "response_type", "response_mode", "client_id", "redirect_uri", "scope", "state", "nonce",
     "code_challenge", "code_challenge_method", "request", "request_uri", "id_token_hint",
   ]
 
-  /// - Throws: if it is credd's own, or no name or value of a parameter.
+  /// - Throws: if credd sets the parameter itself, or if its name or value is not valid.
   static func checkAuthorization(name: String, value: String) throws(InvalidValue) {
     try check(name: name, value: value)
     guard !reserved.contains(name) else {
@@ -80,10 +81,10 @@ public struct AuthorizationParameter: Sendable, Equatable {
     }
   }
 
-  /// The same for `logout.NAME`.
+  /// Checks a parameter `logout.NAME`.
   static func checkLogout(name: String, value: String) throws(InvalidValue) {
     try check(name: name, value: value)
-    // A token in a URL would stand in the browser's history.
+    // The browser's history would keep a token in a URL.
     guard !["id_token_hint", "client_id"].contains(name) else {
       throw InvalidValue("credd sends the parameter '\(name)' as it has to be, or not at all")
     }
@@ -102,7 +103,7 @@ public struct AuthorizationParameter: Sendable, Equatable {
 extension HTTPURL {
   /// The URL with a form added to its query, as text for a browser.
   ///
-  /// - Throws: if it is too long.
+  /// - Throws: if the URL is too long.
   func adding(_ form: FormBody, _ name: String) throws(InvalidInput) -> Secret {
     var bytes = Array(text.utf8)
     let separator = query == nil ? "?" : query?.isEmpty ?? true ? "" : "&"
@@ -116,7 +117,7 @@ extension HTTPURL {
     return Secret(bytes)
   }
 
-  /// The first parameter of its query that credd sets itself; nil if there is none.
+  /// The first parameter of the URL's query that credd sets itself; nil if there is none.
   var reservedParameter: String? {
     guard let query else { return nil }
     return query.utf8.split(separator: UInt8(ascii: "&")).lazy.compactMap { pair in
@@ -128,14 +129,14 @@ extension HTTPURL {
 
 /// A redirect URI of the configuration.
 public struct RedirectURI: Sendable, Hashable, CustomStringConvertible {
-  /// As it goes to the provider, but for the port of one without.
+  /// The URI as it is sent to the provider. If it has no port, a port is added.
   public let description: String
-  /// Whether any port will do (RFC 8252, 7.3).
+  /// Whether any port is allowed (RFC 8252, 7.3).
   public let takesAnyPort: Bool
   let url: HTTPURL
 
-  /// - Parameter backend: the path of one that has neither port nor path.
-  /// - Throws: if it is neither https nor http on loopback, or has a query.
+  /// - Parameter backend: the path of a URI that has neither port nor path.
+  /// - Throws: if the URI is neither https nor http on loopback, or has a query.
   public init(_ text: String, backend: String) throws(InvalidValue) {
     let url = try HTTPURL(text)
     guard url.query == nil else { throw InvalidValue("a redirect URI here has no query ('?')") }
@@ -144,13 +145,13 @@ public struct RedirectURI: Sendable, Hashable, CustomStringConvertible {
         "a redirect URI is http:// on localhost, 127.0.0.1 or [::1], or https://")
     }
     takesAnyPort = !url.isEncrypted && !url.namesPort
-    // With a port it is registered just so.
+    // A URI with a port is registered exactly so.
     description =
       takesAnyPort && url.path == "/" ? "\(url.origin)/\(backend)" : url.text
     self.url = try HTTPURL(description)
   }
 
-  /// Whether a client may sign in with this one: the same bytes, or the same but for a port.
+  /// Whether a client may sign in with this URI. It must be equal, or equal except for the port.
   public func accepts(_ requested: String) -> Bool {
     if requested.utf8.elementsEqual(description.utf8) { return true }
     guard takesAnyPort, let other = try? HTTPURL(requested), other.namesPort else { return false }
@@ -168,7 +169,7 @@ public struct RedirectURI: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension HTTPURL {
-  /// Whether its authority has a port.
+  /// Whether the authority has a port.
   var namesPort: Bool {
     // The colons of an IPv6 address are within its brackets.
     let afterHost = authority.utf8.drop { $0 != UInt8(ascii: "]") }

@@ -1,16 +1,18 @@
-/// The parameters that a browser brought to the redirect URI, judged in the order in which a mistake
-/// or an attack is recognised: whose sign-in it is, who answers, an error, the code.
+/// The parameters that a browser brought to the redirect URI. They are checked in an order that
+/// shows a mistake or an attack: the sign-in they belong to, the provider that answers, an error,
+/// the code.
 public enum AuthorizationResponse: Sendable, Equatable {
-  /// Not of this sign-in: another tab's, an older one's, a stranger's. The sign-in goes on.
+  /// The response belongs to another sign-in: another tab's, an older one, or a stranger's. The
+  /// sign-in goes on.
   case foreign(reason: String)
-  /// It ends the sign-in.
+  /// The response ends the sign-in.
   case failed(UpstreamFailure)
   case code(Secret)
 
   /// - Parameters:
-  ///   - query: as it came, without `?`.
-  ///   - state: of this sign-in.
-  ///   - provider: who has to answer.
+  ///   - query: the query as it came, without `?`.
+  ///   - state: the state of this sign-in.
+  ///   - provider: the provider that must answer.
   public static func judge(
     _ query: Secret, state: Secret, from provider: ProviderMetadata, for backend: String
   ) -> AuthorizationResponse {
@@ -31,7 +33,7 @@ public enum AuthorizationResponse: Sendable, Equatable {
     }
   }
 
-  /// RFC 9207, 2.4: against a provider that answers in another's place.
+  /// RFC 9207, 2.4: protects against a provider that answers in place of another one.
   private static func checkIssuer(
     _ values: [[UInt8]], _ provider: ProviderMetadata, _ upstream: Upstream
   ) throws(UpstreamFailure) {
@@ -80,11 +82,11 @@ public enum AuthorizationResponse: Sendable, Equatable {
   }
 }
 
-/// A query, decoded. Names are decoded too: `%73tate` is a `state`.
+/// A decoded query. Names are decoded too: `%73tate` is a `state`.
 private struct Parameters {
   private let pairs: [(name: [UInt8], value: [UInt8])]
 
-  /// Nil if it is too long or no query.
+  /// Returns nil if the text is too long or no query.
   init?(_ query: Secret) {
     guard query.count <= Limits.OIDC.responseBytes, query.bytes.allSatisfy(\.isVisible) else {
       return nil

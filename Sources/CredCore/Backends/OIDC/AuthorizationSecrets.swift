@@ -1,12 +1,12 @@
-/// What one sign-in by browser is recognised by. It is drawn anew for each and never leaves the
-/// daemon but in the URL and the request for which it is.
+/// The secrets by which one sign-in by browser is recognised. They are drawn anew for each sign-in.
+/// Each leaves the daemon only in the URL or the request that needs it.
 public struct AuthorizationSecrets: Sendable, Equatable, Redacted {
-  /// Comes back in the browser's response: 256 bits in base64url, which every provider leaves as it is.
+  /// Comes back in the browser's response: 256 bits in base64url, which no provider changes.
   public let state: Secret
   /// Comes back in the ID token.
   public let nonce: Secret
-  /// The `code_verifier` of PKCE (RFC 7636, 4.1): 43 characters. Whoever has the code alone gets no
-  /// tokens.
+  /// The `code_verifier` of PKCE (RFC 7636, 4.1): 43 characters. Nobody gets tokens with the code
+  /// alone.
   public let verifier: Secret
 
   public init(using generator: inout some RandomNumberGenerator) {
@@ -15,7 +15,7 @@ public struct AuthorizationSecrets: Sendable, Equatable, Redacted {
     verifier = Self.drawn(&generator)
   }
 
-  /// For known answers.
+  /// For tests with known answers.
   init(state: Secret, nonce: Secret, verifier: Secret) {
     self.state = state
     self.nonce = nonce
@@ -32,7 +32,7 @@ public struct AuthorizationSecrets: Sendable, Equatable, Redacted {
   }
 }
 
-/// Proof Key for Code Exchange (RFC 7636), by the method S256 alone.
+/// Proof Key for Code Exchange (RFC 7636), only by the method S256.
 public enum PKCE {
   public static func challenge(of verifier: Secret, digests: some Digests) -> String {
     String(decoding: Base64.encodeURL(digests.sha256(verifier.bytes)), as: UTF8.self)
@@ -40,6 +40,6 @@ public enum PKCE {
 }
 
 extension Secret {
-  /// Whether both are the same bytes. The time does not tell where they differ.
+  /// Whether both are the same bytes. The time of the comparison does not show where they differ.
   func isSame(as other: [UInt8]) -> Bool { bytes.isEqual(to: other.span) }
 }

@@ -1,30 +1,30 @@
 /// A request of a browser to the loopback listener of a sign-in.
 ///
-/// Anybody may connect to a port, so what is read here is strict: one way to read each byte, and
-/// nothing that a browser does not send.
+/// Any user may connect to a port, so the parser is strict: each byte has one meaning, and requests
+/// that no browser sends are refused.
 public struct BrowserRequest: Sendable, Equatable, Redacted {
   public let isGet: Bool
-  /// With its query, byte for byte. It holds the code.
+  /// The target with its query, byte for byte. It contains the code.
   public let target: Secret
-  /// The value of the one `Host`.
+  /// The value of the only `Host`.
   public let host: [UInt8]
 
-  /// What the bytes so far are.
+  /// The meaning of the bytes so far.
   public enum Step: Sendable, Equatable {
     case needsMore
     case request(BrowserRequest)
     case refused
   }
 
-  /// Bytes of a head: a response of the longest query, and the cookies that all programs on
-  /// `localhost` have left in the browser.
+  /// The most bytes of a head: the longest query of a response, and the cookies that all programs
+  /// on `localhost` have left in the browser.
   public static let headBytes = Limits.OIDC.responseBytes + (16 << 10)
-  /// Header fields. Browsers send some twenty.
+  /// The most header fields. Browsers send some twenty.
   private static let mostFields = 128
 
-  /// Reads the bytes of a connection from its first one on.
+  /// Reads the bytes of a connection, from the first byte on.
   ///
-  /// What follows the head is left alone: a GET has no body.
+  /// Bytes after the head are not read: a GET has no body.
   public static func read(_ bytes: [UInt8]) -> Step {
     guard let end = endOfHead(bytes) else {
       return bytes.count >= headBytes || !mayBecomeHead(bytes) ? .refused : .needsMore
@@ -35,7 +35,7 @@ public struct BrowserRequest: Sendable, Equatable, Redacted {
     return .request(request)
   }
 
-  /// The index behind the empty line.
+  /// The index after the empty line.
   private static func endOfHead(_ bytes: [UInt8]) -> Int? {
     guard bytes.count >= 4 else { return nil }
     return (3..<bytes.count).first { index in
@@ -44,7 +44,7 @@ public struct BrowserRequest: Sendable, Equatable, Redacted {
     }.map { $0 + 1 }
   }
 
-  /// Whether it begins as a request does: other protocols end at their first byte.
+  /// Whether the bytes begin like a request. Other protocols already differ in their first byte.
   private static func mayBecomeHead(_ bytes: [UInt8]) -> Bool {
     bytes.prefix { $0 != UInt8(ascii: " ") }.prefix(longestMethod + 1).allSatisfy(\.isUppercase)
       && bytes.prefix(longestMethod + 1).contains { $0 == UInt8(ascii: " ") }
@@ -69,7 +69,7 @@ public struct BrowserRequest: Sendable, Equatable, Redacted {
     self.host = host
   }
 
-  /// Nil unless every line is a field and one of them `Host`.
+  /// The `Host`; nil unless every line is a field and exactly one is `Host`.
   private static func host(_ lines: [ArraySlice<UInt8>]) -> [UInt8]? {
     var host: [UInt8]?
     for line in lines {
@@ -86,20 +86,21 @@ public struct BrowserRequest: Sendable, Equatable, Redacted {
   }
 }
 
-/// Where a sign-in's browser comes back to, and what else the listener there knows.
+/// The address to which a sign-in's browser comes back, and the secrets by which the listener knows
+/// its requests.
 public struct BrowserReturn: Sendable, Redacted {
   /// `localhost:8976`, as in the redirect URI.
   let authority: String
   let path: [UInt8]
   let state: Secret
-  /// Of the link with which the browser starts: it stands in the browser's arguments, so it is used
-  /// once and holds nothing else.
+  /// The secret in the link that starts the browser. Other users can see the browser's arguments,
+  /// so the link is used once and contains nothing else.
   let start: Secret
 
   /// - Parameters:
   ///   - redirectURI: an http URI with a port.
   ///   - start: a path.
-  /// - Returns: nil for a URI that is none of those.
+  /// - Returns: nil for any other URI.
   public init?(redirectURI: String, state: Secret, start: Secret) {
     guard let url = try? HTTPURL(redirectURI), !url.isEncrypted, url.query == nil else {
       return nil
@@ -110,15 +111,15 @@ public struct BrowserReturn: Sendable, Redacted {
     self.start = start
   }
 
-  /// What a request is to this sign-in.
+  /// The meaning of a request for this sign-in.
   public enum Meaning: Sendable, Equatable {
-    /// The browser starts: it is sent to the provider.
+    /// The browser starts: the listener sends it to the provider.
     case start
-    /// The provider has sent the browser back. With the query, as it came.
+    /// The provider has sent the browser back, with this query.
     case response(Secret)
-    /// An icon, an old tab, another program: it changes nothing.
+    /// A request for an icon, of an old tab, or of another program: it changes nothing.
     case other
-    /// A page elsewhere whose name leads here, or a program that speaks to another server.
+    /// A web page whose host name leads here, or a program that means another server.
     case wrongHost
     case wrongMethod
   }
@@ -134,16 +135,17 @@ public struct BrowserReturn: Sendable, Redacted {
     return Self.has(state, query) ? .response(query) : .other
   }
 
-  /// Browsers leave the port of the scheme out.
+  /// Browsers omit the default port of the scheme.
   private func isOwn(_ host: [UInt8]) -> Bool {
     let host = host.map { $0.isUppercase ? $0 | 0x20 : $0 }
     return host.elementsEqual(authority.utf8)
       || authority.hasSuffix(":80") && host.elementsEqual(authority.utf8.dropLast(3))
   }
 
-  /// The query of what a user has copied from the browser: the whole address, or the query alone.
+  /// The query of the text that a user has copied from the browser: the whole address, or only the
+  /// query.
   ///
-  /// - Throws: what is wrong with it, for the user.
+  /// - Throws: the mistake in the text, in words for the user.
   public static func query(
     ofPasted text: Secret, redirectURI: String, state: Secret
   ) throws(InvalidInput) -> Secret {
@@ -151,7 +153,7 @@ public struct BrowserReturn: Sendable, Redacted {
     guard bytes.count <= Limits.OIDC.responseBytes else {
       throw InvalidInput(field: "it", reason: "is longer than \(Limits.OIDC.responseBytes) bytes")
     }
-    // Some providers add a fragment, which a browser would not have sent.
+    // Some providers add a fragment, which a browser does not send.
     if let fragment = bytes.firstIndex(of: UInt8(ascii: "#")) { bytes.removeSubrange(fragment...) }
     if let mark = bytes.firstIndex(of: UInt8(ascii: "?")) {
       let place = bytes[..<mark]
@@ -177,7 +179,7 @@ public struct BrowserReturn: Sendable, Redacted {
       }
   }
 
-  /// Whether a query has that state, once.
+  /// Whether a query has that state exactly once.
   private static func has(_ state: Secret, _ query: Secret) -> Bool {
     let states = query.bytes.split(separator: UInt8(ascii: "&")).filter { part in
       PercentEncoding.decodeForm(part.prefix { $0 != UInt8(ascii: "=") })?
@@ -199,7 +201,7 @@ extension UInt8 {
 }
 
 extension ArraySlice<UInt8> {
-  /// The lines between CR LF.
+  /// The lines, split at CR LF.
   fileprivate var lines: [ArraySlice<UInt8>] {
     var lines: [ArraySlice<UInt8>] = []
     var start = startIndex

@@ -1,4 +1,4 @@
-/// The algorithms by which a client signs (RFC 7518, 3.1). The key decides which.
+/// The algorithms by which a client signs (RFC 7518, 3.1). The key decides which one.
 public enum SigningAlgorithm: String, Sendable, CaseIterable {
   /// RSASSA-PKCS1-v1_5 with SHA-256, with an RSA key of 2048 bits or more.
   case rs256 = "RS256"
@@ -8,25 +8,26 @@ public enum SigningAlgorithm: String, Sendable, CaseIterable {
 
 /// Signatures with a private key. The runtime implements them by its cryptographic library.
 public protocol AssertionSigning: Sendable {
-  /// What a key signs by; nil if the text is no private key in PEM of a kind that is known, or one
-  /// that is too short.
+  /// The algorithm by which a key signs. Nil if the text is not a private key in PEM of a known
+  /// kind, or if the key is too short.
   func algorithm(ofKey pem: Secret) -> SigningAlgorithm?
   /// Takes some milliseconds: call it on a thread. Nil if the key cannot sign.
   func signature(of message: [UInt8], key pem: Secret, by algorithm: SigningAlgorithm) -> [UInt8]?
 }
 
-/// A JWT by which a client proves that it has a private key (RFC 7523, 2.2).
+/// A JWT with which a client proves that it has a private key (RFC 7523, 2.2).
 public struct ClientAssertion: Sendable, Equatable {
-  /// How long it may be used. Providers refuse more than 5 minutes.
+  /// How long the assertion may be used. Providers refuse more than 5 minutes.
   static let lifetime = Duration.seconds(240)
 
   public let token: Secret
 
   /// - Parameters:
-  ///   - keyID: `kid`, by which the provider finds the public key; nil where it has one alone.
+  ///   - keyID: `kid`, by which the provider finds the public key; nil if the provider has only
+  ///     one.
   ///   - audience: the token endpoint.
-  ///   - identifier: used once.
-  /// - Throws: if the key is none.
+  ///   - identifier: an identifier that is used once.
+  /// - Throws: if the key cannot sign.
   public init(
     clientID: String, keyID: String?, audience: String, identifier: AssertionIdentifier,
     at now: WallTime, key: Secret, signing: some AssertionSigning

@@ -1,14 +1,14 @@
-/// A sign-in by a code that its user types into a browser elsewhere (RFC 8628).
+/// A sign-in by a code that the user types into a browser on another device (RFC 8628).
 public struct DeviceGrant: Sendable, Equatable {
-  /// Asks the provider with it. Nobody else gets it.
+  /// The code with which credd asks the provider. Nobody else gets it.
   public let deviceCode: Secret
-  /// What the user types, or compares.
+  /// The code that the user types or compares.
   public let userCode: String
   public let url: String
-  /// With the code in it; the user still compares it.
+  /// The URL with the code in it; the user still compares the code.
   public let completeURL: String?
   public let lifetime: Duration
-  /// Between two questions.
+  /// The pause between two questions to the provider.
   public let interval: Duration
 
   init(_ object: JSONValue, of issuer: OIDCIssuer) throws(InvalidInput) {
@@ -18,7 +18,7 @@ public struct DeviceGrant: Sendable, Equatable {
     else { throw InvalidInput(field: "device_code", reason: "is too long or not printable") }
     deviceCode = code
     userCode = try Self.userCode(object)
-    // Google's name for it is older than the RFC.
+    // Google's name for the member is older than the RFC.
     let name = object["verification_uri"] == nil ? "verification_url" : "verification_uri"
     url = try ProviderURL.checked(
       object.requiredText(name), name, mayBeLoopback: issuer.isLoopback
@@ -28,7 +28,7 @@ public struct DeviceGrant: Sendable, Equatable {
       throw InvalidInput(field: "expires_in", reason: "is missing or no number of seconds")
     }
     lifetime = min(.seconds(seconds), Limits.OIDC.deviceTime)
-    // RFC 8628, 3.2: 5 seconds unless it says another number.
+    // RFC 8628, 3.2: 5 seconds unless the reply has another number.
     let pause = object["interval"]?.double.flatMap { $0 > 0 ? $0 : nil } ?? 5
     interval = .seconds(
       min(max(pause, Limits.OIDC.pollSeconds.lowerBound), Limits.OIDC.pollSeconds.upperBound))
@@ -52,14 +52,14 @@ public struct DeviceGrant: Sendable, Equatable {
   }
 }
 
-/// When the next question for a device code is due. `slow_down` counts for good: a provider that is
-/// asked too often goes on refusing.
+/// When the next question about a device code is due. After `slow_down` the interval stays longer,
+/// because a provider that is asked too often keeps refusing.
 public struct DevicePolling: Sendable, Equatable {
   /// RFC 8628, 3.5.
   static let slowDown = Duration.seconds(5)
 
   public private(set) var interval: Duration
-  /// The first question comes after one interval: nobody types a code faster.
+  /// The first question comes after one interval, because nobody types a code faster.
   public private(set) var next: Instant
   /// When the code ends.
   public let deadline: Instant
@@ -80,10 +80,10 @@ public struct DevicePolling: Sendable, Equatable {
   }
 }
 
-/// What a provider says to a device code.
+/// A provider's answer about a device code.
 public enum DeviceAnswer: Sendable, Equatable {
   case pending
-  /// It is asked too often, or in trouble.
+  /// The provider is asked too often, or has trouble.
   case slowDown(retryAfter: Duration?)
   case tokens(OIDCTokenReply)
   /// Only a new code helps.
@@ -91,12 +91,12 @@ public enum DeviceAnswer: Sendable, Equatable {
 }
 
 extension OIDCClient {
-  /// Asks for a device code; nil where the provider has none.
+  /// Asks for a device code; nil if the provider gives none.
   public func startDeviceGrant(scopes: [String]) -> HTTPRequest? {
     provider.deviceAuthorization.map { url in
       request(url) {
         if !scopes.isEmpty { $0.append("scope", scopes.joined(separator: " ")) }
-        // Some providers want it beside the client's authentication (RFC 8628, 3.1).
+        // Some providers require the id beside the client's authentication (RFC 8628, 3.1).
         if case .basic = authentication { $0.append("client_id", id) }
       }
     }
@@ -121,7 +121,7 @@ extension OIDCClient {
     }
   }
 
-  /// Reads the reply to ``poll(_:)``, by its error and not by its status.
+  /// Reads the reply to ``poll(_:)``. Its error counts, not its status.
   public func deviceAnswer(from reply: HTTPReply, wallTime: WallTime) -> DeviceAnswer {
     let error = OAuthError(reply)
     switch error?.name {
@@ -141,7 +141,7 @@ extension OIDCClient {
     }
   }
 
-  /// The answer where no reply came.
+  /// The answer if no reply came.
   public static func deviceAnswer(to failure: UpstreamFailure) -> DeviceAnswer {
     failure.failureClass.isTransient
       ? .slowDown(retryAfter: failure.failureClass.retryAfter) : .ended(failure)

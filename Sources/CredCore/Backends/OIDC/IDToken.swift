@@ -1,41 +1,42 @@
-/// An ID token that came straight from a provider's token endpoint, checked (OpenID Connect Core 1.0,
-/// 3.1.3.7 and 12.2). TLS stands in for its signature there; Cognito verifies it anyhow.
+/// A checked ID token that came directly from a provider's token endpoint (OpenID Connect Core 1.0,
+/// 3.1.3.7 and 12.2). TLS proves its origin, so credd does not verify the signature; Cognito does.
 public struct IDToken: Sendable, Equatable {
   /// Passed on unchanged.
   public let token: Secret
-  /// `sub`: the provider's own name for the user, which never changes.
+  /// `sub`: the provider's name for the user, which never changes.
   public let subject: String
   public let expiration: WallTime
   /// `iat`.
   let issued: WallTime?
   /// `auth_time`: when the user proved who they are.
   public let signedIn: WallTime?
-  /// A name that people know, in the provider's own words; for display alone.
+  /// A name that people know, as the provider gives it; only for display.
   public let username: String?
-  /// `alg`. Identity pools take RS256.
+  /// `alg`. Identity pools accept RS256.
   public let algorithm: String
 
-  /// What a token is checked against.
+  /// The expected values of a token.
   struct Expectation: Sendable {
     enum Nonce: Sendable {
-      /// The browser's sign-in sent one.
+      /// The sign-in by browser has sent this nonce.
       case sent(Secret)
-      /// The device grant has none.
+      /// A sign-in by device code has no nonce.
       case notSent
-      /// A renewal. Without a nonce at hand a token may have none, or the first one's.
+      /// A renewal. credd does not have the nonce any more, so the token may have none, or that of
+      /// the sign-in.
       case renewed
     }
 
     var issuer: OIDCIssuer
     var clientID: String
     var nonce: Nonce
-    /// The user of the session that is renewed; nil at a sign-in.
+    /// The user of the renewed session; nil at a sign-in.
     var subject: String?
-    /// By the provider's own clock.
+    /// The time by the provider's clock.
     var now: WallTime
   }
 
-  /// - Throws: if it is not for this client, user, sign-in and time.
+  /// - Throws: if the token does not fit this client, user, sign-in and time.
   init(_ token: Secret, _ expected: Expectation) throws(IDTokenProblem) {
     guard token.count <= Limits.Upstream.tokenLength, token.bytes.allSatisfy(\.isVisible),
       let header = JWT.header(of: token), let claims = JWT.claims(of: token)
@@ -159,16 +160,16 @@ public struct IDToken: Sendable, Equatable {
       }
   }
 
-  /// The remaining time at arrival, by the provider's own clock.
+  /// The remaining time at arrival, by the provider's clock.
   public func lifetime(at serverTime: WallTime?) -> Duration? {
     (serverTime ?? issued).map { max(.zero, expiration - $0) }
   }
 
-  /// Whether Cognito cannot verify it.
+  /// Whether Cognito cannot verify the token.
   public var needsOtherAlgorithm: Bool { algorithm != "RS256" }
 }
 
-/// Why an ID token is not used. It quotes no token.
+/// The reason why an ID token is not used. It never quotes the token.
 struct IDTokenProblem: Error, Equatable {
   /// Follows "the ID token".
   let reason: String
@@ -180,23 +181,23 @@ struct IDTokenProblem: Error, Equatable {
   }
 }
 
-/// Claims that an ID token must have, so that a Unix user can sign in with the own account alone
+/// Claims that an ID token must have, so that a Unix user can sign in only with their own account
 /// (`require.CLAIM`).
 public struct RequiredClaims: Sendable, Equatable {
-  /// With the values for one user.
+  /// The claims with their values for one user.
   public let claims: [(name: String, value: String)]
 
   public init(_ claims: [(name: String, value: String)] = []) {
     self.claims = claims
   }
 
-  /// The first that a token does not have; nil if it has all.
+  /// The first claim that the token does not have; nil if it has all.
   ///
-  /// A claim fits by its bytes: as a text, or as one text of a list. An address of which the provider
-  /// does not say that it has verified it may be anybody's.
+  /// A claim fits if its bytes are equal, as a text or as one text of a list. An address counts
+  /// only if the provider says that it is verified; otherwise it may belong to anybody.
   ///
-  /// - Parameter isRenewed: whether the token came with a renewal. Such a token may leave claims out
-  ///   (OpenID Connect Core 1.0, 12.2): those that it has must fit.
+  /// - Parameter isRenewed: whether the token came with a renewal. Such a token may omit claims
+  ///   (OpenID Connect Core 1.0, 12.2), but the claims that it has must fit.
   public func problem(in token: IDToken, isRenewed: Bool = false) -> String? {
     let held = JWT.claims(of: token.token)
     let isJudged = { (name: String) in !isRenewed || held?[name] != nil }
@@ -222,7 +223,7 @@ public struct RequiredClaims: Sendable, Equatable {
     }
   }
 
-  /// Some providers write it as a text.
+  /// Some providers write the value as a text.
   private static func isTrue(_ value: JSONValue?) -> Bool {
     value?.bool == true || value?.text == "true"
   }

@@ -2,10 +2,10 @@
 struct OAuthError: Equatable {
   /// Such as `invalid_grant`.
   let name: String
-  /// Cleaned for credd's own messages.
+  /// The provider's text, cleaned for credd's own messages.
   let message: String?
 
-  /// Nil if the name is none: up to 64 letters, digits and `._-`.
+  /// Returns nil if the name is not valid: it must have up to 64 letters, digits and `._-`.
   init?(name: some Collection<UInt8>, description: [UInt8]?, hiding sent: SentSecrets) {
     let text = String(decoding: name, as: UTF8.self)
     guard (1...64).contains(name.count), text.containsOnlyLettersDigits(or: "_.-"),
@@ -15,7 +15,7 @@ struct OAuthError: Equatable {
     message = description.flatMap { RemoteText.clean($0, hiding: sent) }
   }
 
-  /// Nil if the reply has none.
+  /// Returns nil if the reply has no error.
   init?(_ reply: HTTPReply) {
     guard reply.body.count <= Limits.OIDC.replyBytes,
       let body = try? JSONValue.parse(foreign: reply.body), let name = body["error"]?.secret
@@ -24,7 +24,7 @@ struct OAuthError: Equatable {
       name: name.bytes, description: body["error_description"]?.secret?.bytes, hiding: reply.sent)
   }
 
-  /// As a reply's `Reason` has it, which takes letters alone: `invalid_grant` is `InvalidGrant`.
+  /// The name as `Reason` of a reply, which has only letters: `invalid_grant` is `InvalidGrant`.
   var reason: String? {
     let words = name.split { !$0.isLetter }
     let joined = words.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()

@@ -1,5 +1,5 @@
-/// A client of a provider: makes requests to its token endpoint and the ones beside it, and reads
-/// replies (RFC 6749, 7009, 7523, 7636, 8628; OpenID Connect Core 1.0).
+/// A client of a provider: makes requests to the token endpoint and to the provider's other
+/// endpoints, and reads replies (RFC 6749, 7009, 7523, 7636, 8628; OpenID Connect Core 1.0).
 public struct OIDCClient: Sendable, Equatable {
   /// The backend's name in the configuration, for messages.
   public let backend: String
@@ -33,7 +33,7 @@ public struct OIDCClient: Sendable, Equatable {
 
   var upstream: Upstream { .backend(backend) }
 
-  /// A POST of a form, with what proves that credd is the client.
+  /// A POST of a form, with the client's authentication.
   func request(_ url: HTTPURL, _ parameters: (inout FormBody) -> Void) -> HTTPRequest {
     var form = FormBody()
     parameters(&form)
@@ -45,9 +45,9 @@ public struct OIDCClient: Sendable, Equatable {
   }
 }
 
-/// How a client proves who it is (OpenID Connect Core 1.0, 9).
+/// How a client authenticates (OpenID Connect Core 1.0, 9).
 public enum ClientAuthentication: Sendable, Equatable {
-  /// A public client. PKCE takes the place of a secret.
+  /// A public client. PKCE replaces a secret.
   case none
   /// `client_secret_basic`.
   case basic(Secret)
@@ -63,7 +63,7 @@ public enum ClientAuthentication: Sendable, Equatable {
     case privateKeyJWT = "private-key-jwt"
   }
 
-  /// What must not come back in a message.
+  /// Secrets that messages must not repeat.
   public var secrets: [Secret] {
     switch self {
     case .none: []
@@ -79,7 +79,8 @@ public enum ClientAuthentication: Sendable, Equatable {
     }
   }
 
-  /// A client that proves who it is in two ways at once is refused (RFC 6749, 2.3).
+  /// Only one way is used: a provider refuses a client that authenticates in two ways at once (RFC
+  /// 6749, 2.3).
   fileprivate func append(to form: inout FormBody, _ headers: inout [HTTPHeader], id: String) {
     switch self {
     case .none: form.append("client_id", id)
@@ -96,8 +97,8 @@ public enum ClientAuthentication: Sendable, Equatable {
     }
   }
 
-  /// RFC 6749, 2.3.1: both are form-encoded before they are joined. Some servers do not decode them,
-  /// which matters for characters other than letters, digits and `-._~` alone.
+  /// RFC 6749, 2.3.1: both are form-encoded before they are joined. Some servers do not decode
+  /// them. That matters only for characters other than letters, digits and `-._~`.
   static func basic(_ id: String, _ secret: Secret) -> Secret {
     var pair: [UInt8] = []
     PercentEncoding.append(id.utf8, to: &pair)

@@ -1,10 +1,11 @@
-/// A provider's issuer: the URL that its tokens name in `iss`, and under which its discovery document
-/// is (OpenID Connect Discovery 1.0, 4). It is compared byte for byte, its last slash included; the two
-/// of a user pool are one (``PoolIssuers``).
+/// A provider's issuer: the URL in the `iss` of its tokens, below which its discovery document is
+/// (OpenID Connect Discovery 1.0, 4). It is compared byte for byte, including a slash at its end.
+/// The two issuers of a user pool count as one (``PoolIssuers``).
 public struct OIDCIssuer: Sendable, Hashable, CustomStringConvertible {
   public let description: String
 
-  /// - Throws: if it is no https URL (http on loopback) without a query, or too long.
+  /// - Throws: unless the text is an https URL (or http on loopback) without a query that is not
+  ///   too long.
   public init(_ text: String) throws(InvalidInput) {
     guard text.utf8.count <= Limits.OIDC.issuerBytes else {
       throw InvalidInput(
@@ -23,16 +24,16 @@ public struct OIDCIssuer: Sendable, Hashable, CustomStringConvertible {
     description = text
   }
 
-  /// Whether the provider runs on this host, as for tests.
+  /// Whether the provider runs on this host, as in tests.
   public var isLoopback: Bool { (try? HTTPURL(description))?.isLoopback ?? false }
 
-  /// Where its discovery document is.
+  /// The URL of the discovery document.
   public var discoveryURL: String {
     "\(withoutLastSlash)/.well-known/openid-configuration"
   }
 
-  /// Its key in the logins map: without scheme and last slash. With either, Cognito says
-  /// "Issuer doesn't match providerName".
+  /// The issuer's key in the logins map: the URL without scheme and without a slash at its end.
+  /// With either of them, Cognito says "Issuer doesn't match providerName".
   public var loginsKey: String {
     let scheme = description.hasPrefix("https://") ? "https://" : "http://"
     return String(withoutLastSlash.dropFirst(scheme.count))
@@ -42,13 +43,13 @@ public struct OIDCIssuer: Sendable, Hashable, CustomStringConvertible {
     description.hasSuffix("/") ? description.dropLast() : description[...]
   }
 
-  /// Whether a token's or a document's issuer is this one: to the byte, or the other issuer of the same
-  /// user pool.
+  /// Whether the issuer of a token or a document is this one: with equal bytes, or as the other
+  /// issuer of the same user pool.
   func isEqual(to text: String) -> Bool { PoolIssuers.areSame(description, text) }
 
-  /// The original issuer of the pool, where this is the updated one; else nil. Its discovery document is
-  /// there whatever the pool is set to, and the host of the updated one answers 403 for a pool that has
-  /// the original issuer.
+  /// The original issuer of the pool, if this is the updated one; else nil. The original issuer
+  /// always has the discovery document. The host of the updated issuer answers 403 if the pool is
+  /// set to the original one.
   public var originalOfPool: OIDCIssuer? {
     guard let pools = PoolIssuers(description), pools.form(of: description) == .updated else {
       return nil

@@ -48,8 +48,8 @@ extension OIDCSettings: ConfiguredBackend {
     checkAuthentication(section, &reader)
   }
 
-  /// The scope `email` asks for both claims (OpenID Connect Core, 5.4). Some providers give them
-  /// unasked.
+  /// The scope `email` asks for both claims (OpenID Connect Core, 5.4). Some providers give the
+  /// claims without that scope.
   private func checkRequiredEmail(_ section: INISection, _ reader: inout ConfigurationReader) {
     guard !browser.scopes.contains("email") else { return }
     for claim in required where ["email", "email_verified"].contains(claim.name) {
@@ -73,7 +73,7 @@ extension OIDCSettings: ConfiguredBackend {
       reader.diagnostics.error(
         at: position, "\(key): private-key-jwt requires 'client_assertion_key_file'")
     }
-    // A secret that is not sent is a mistake that the provider would answer without a reason.
+    // If the secret were not sent, the provider would refuse the client without a reason.
     if !needsSecret, let entry = section["client_secret_file"] {
       reader.diagnostics.error(
         at: entry.position,
@@ -109,7 +109,7 @@ extension ValueSyntax<String> {
 }
 
 extension ValueSyntax<HTTPURL> {
-  /// A URL of a provider's, with or without a query.
+  /// A URL of a provider, with or without a query.
   static var providerURL: ValueSyntax {
     ValueSyntax("a URL, https:// (http:// on loopback)") { value throws(InvalidValue) in
       let url = try HTTPURL(value.text())

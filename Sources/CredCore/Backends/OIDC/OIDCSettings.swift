@@ -1,6 +1,6 @@
 /// A backend of type `oidc`: a client of an OpenID Connect provider.
 public struct OIDCSettings: Sendable, Equatable {
-  /// Exact, its last slash included.
+  /// The exact issuer, including a slash at its end.
   public var issuer = ""
   public var clientID = ""
   /// Nil for a public client.
@@ -10,16 +10,16 @@ public struct OIDCSettings: Sendable, Equatable {
   public var clientAssertionKeyFile: String?
   /// `kid` of that key.
   public var clientAssertionKeyID: String?
-  /// The first is what a client does by itself.
+  /// The ways to sign in. A client uses the first one by default.
   public var signIn: [SignInWay] = [.browser, .paste]
   public var browser = BrowserSettings(scopes: ["openid", "offline_access"])
   /// The key in the logins map; nil for the issuer's own.
   public var providerName: String?
   /// The claims that an ID token must have, so that users sign in only with their own accounts.
   public var required: [RequiredClaim] = []
-  /// Over those of the discovery document.
+  /// URLs that replace those of the discovery document.
   public var endpoints = ProviderEndpoints()
-  /// PEM file of certificate authorities, in place of the system's.
+  /// PEM file of certificate authorities, which replaces those of the system.
   public var caFile: String?
 
   public init() {}

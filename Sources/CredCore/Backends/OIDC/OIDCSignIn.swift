@@ -1,6 +1,6 @@
-/// Tokens of a provider of OpenID Connect that is no user pool.
+/// Tokens of an OpenID Connect provider that is not a user pool.
 extension ProviderTokens {
-  /// Their claims were checked, and their names are for people alone.
+  /// The claims of the tokens were checked, and the names in them are only for people.
   ///
   /// - Throws: without an access token, which every provider gives (RFC 6749, 5.1).
   public init(_ tokens: OIDCTokens) throws(InvalidInput) {

@@ -1,19 +1,20 @@
-/// What a token endpoint gives at the end of a sign-in, and at each renewal.
+/// The tokens that a token endpoint gives at the end of a sign-in, and at each renewal.
 public struct OIDCTokens: Sendable, Equatable {
   public let id: IDToken
-  /// Nil where the provider gave none.
+  /// The access token; nil if the provider gave none.
   public let access: Secret?
   /// `expires_in`: how long the access token lasts.
   public let accessLifetime: Duration?
-  /// Nil without `offline_access` or its like, and in renewals that do not rotate.
+  /// The refresh token. Nil without `offline_access` or a similar scope, and in renewals that do
+  /// not rotate it.
   public let refresh: Secret?
-  /// What the access token may do; nil where the provider does not say.
+  /// The scopes of the access token; nil if the provider does not name them.
   public let scopes: [String]?
 
 }
 
-/// What a token endpoint gave. Its refresh token counts even where the rest is of no use: at a renewal
-/// it is kept, because the former one may be dead, and at a sign-in it is revoked.
+/// The reply of a token endpoint. Its refresh token counts even if the rest cannot be used. After a
+/// renewal credd keeps it, because the former one may be dead; after a sign-in credd revokes it.
 public struct OIDCTokenReply: Sendable, Equatable {
   public let refresh: Secret?
   public let tokens: Result<OIDCTokens, UpstreamFailure>
@@ -39,7 +40,7 @@ extension OIDCClient {
     }
   }
 
-  /// New tokens by a refresh token (RFC 6749, 6).
+  /// Asks for new tokens with a refresh token (RFC 6749, 6).
   public func renew(refreshToken: Secret) -> HTTPRequest {
     request(provider.token) {
       $0.append("grant_type", "refresh_token")
@@ -51,7 +52,7 @@ extension OIDCClient {
 
   /// Reads the reply to ``exchange(code:redirectURI:_:)``.
   ///
-  /// - Parameter wallTime: for a provider that does not say its own.
+  /// - Parameter wallTime: this host's time, for a provider that does not give its own.
   public func tokens(
     from reply: HTTPReply, _ secrets: AuthorizationSecrets, wallTime: WallTime
   ) throws(UpstreamFailure) -> OIDCTokenReply {
@@ -81,7 +82,7 @@ extension OIDCClient {
   ///
   /// - Parameters:
   ///   - subject: the user of the session.
-  ///   - required: what the configuration asks of the account now.
+  ///   - required: the claims that the present configuration requires.
   public func renewal(
     from reply: HTTPReply, of subject: String, required: RequiredClaims = RequiredClaims(),
     wallTime: WallTime
@@ -130,7 +131,7 @@ extension OIDCClient {
       throw .provider(reply, from: upstream, purpose)
     }
     let object = try JSONReply.object(reply.body, limit: Limits.OIDC.replyBytes, from: upstream)
-    // Some providers answer an error with the status of a success.
+    // Some providers send an error with a successful status.
     if let error = object["error"], error != .null {
       throw .provider(reply, from: upstream, purpose)
     }
@@ -147,7 +148,7 @@ extension OIDCClient {
 
     init(_ object: JSONValue) throws(InvalidInput) {
       if let type = object["token_type"]?.text, type.lowercased() != "bearer" {
-        // Registered types are short words; what is longer may be a token.
+        // Registered types are short words; a longer text may be a token.
         let found = type.utf8.count <= 16 ? "is \(type.quoted), not" : "is not"
         throw InvalidInput(field: "token_type", reason: "\(found) Bearer")
       }
@@ -189,8 +190,8 @@ extension OIDCClient {
 
   // MARK: The end of a session
 
-  /// Revokes a refresh token, and the tokens that came of it (RFC 7009); nil where the provider has
-  /// no such endpoint.
+  /// Revokes a refresh token and the tokens made from it (RFC 7009); nil if the provider has no
+  /// such endpoint.
   public func revoke(refreshToken: Secret) -> HTTPRequest? {
     provider.revocation.map { url in
       request(url) {
@@ -200,7 +201,8 @@ extension OIDCClient {
     }
   }
 
-  /// Reads the reply to ``revoke(refreshToken:)``. A token that is unknown there counts as revoked.
+  /// Reads the reply to ``revoke(refreshToken:)``. A token that the provider does not know counts
+  /// as revoked.
   public func revoked(_ reply: HTTPReply) throws(UpstreamFailure) {
     guard reply.isSuccess, !reply.looksLikeHTML else {
       throw .provider(reply, from: upstream, .revocation)
@@ -209,12 +211,13 @@ extension OIDCClient {
 }
 
 extension ProviderMetadata {
-  /// The page that ends the browser's own session at the provider; nil where there is none. It holds
-  /// no token.
+  /// The page that ends the browser's own session at the provider; nil if there is none. Its URL
+  /// contains no token.
   ///
   /// - Parameters:
-  ///   - redirectURI: where the page leads afterwards, as registered.
-  ///   - name: of the parameter for it: `post_logout_redirect_uri`, or `logout_uri` at user pools.
+  ///   - redirectURI: the registered address to which the page leads afterwards.
+  ///   - name: the name of its parameter: `post_logout_redirect_uri`, or `logout_uri` at user
+  ///     pools.
   public func logoutURL(
     clientID: String, redirectURI: String?, as name: String = "post_logout_redirect_uri",
     _ more: [AuthorizationParameter] = []

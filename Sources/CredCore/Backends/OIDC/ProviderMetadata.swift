@@ -1,4 +1,4 @@
-/// The URLs of a provider that an operator sets over those of its discovery document.
+/// The URLs of a provider that an operator sets. They replace those of the discovery document.
 public struct ProviderEndpoints: Sendable, Equatable {
   public var authorization: HTTPURL?
   public var token: HTTPURL?
@@ -12,13 +12,13 @@ public struct ProviderEndpoints: Sendable, Equatable {
   public var suffice: Bool { authorization != nil && token != nil }
 }
 
-/// What credd knows of a provider: from its discovery document (OpenID Connect Discovery 1.0, 3;
-/// RFC 8414, RFC 8628, RFC 9207), and from the configuration.
+/// The facts that credd knows about a provider, from its discovery document (OpenID Connect
+/// Discovery 1.0, 3; RFC 8414, RFC 8628, RFC 9207), and from the configuration.
 ///
-/// The document's lists of what a provider can do are not read: providers announce less than they do.
+/// credd does not read the document's lists of abilities: providers announce less than they can do.
 public struct ProviderMetadata: Sendable, Equatable {
   public let issuer: OIDCIssuer
-  /// Nil where the configuration has no such URL and the provider was not asked.
+  /// Nil if the configuration has no such URL and the provider was not asked.
   public let authorization: HTTPURL?
   public let token: HTTPURL
   public let deviceAuthorization: HTTPURL?
@@ -40,8 +40,8 @@ public struct ProviderMetadata: Sendable, Equatable {
 
   /// Reads a discovery document.
   ///
-  /// - Parameter endpoints: set by the operator; they go before those of the document.
-  /// - Throws: if it is another issuer's, or lacks a URL that is needed.
+  /// - Parameter endpoints: URLs of the operator, which replace those of the document.
+  /// - Throws: if the document belongs to another issuer, or lacks a URL that is needed.
   init(
     _ document: JSONValue, of issuer: OIDCIssuer, configured endpoints: ProviderEndpoints
   ) throws(InvalidInput) {
@@ -65,7 +65,8 @@ public struct ProviderMetadata: Sendable, Equatable {
       "device_authorization_endpoint", endpoints.deviceAuthorization)
     revocation = try read("revocation_endpoint", endpoints.revocation)
     endSession = try read("end_session_endpoint", endpoints.endSession)
-    // With endpoints of the operator's, who announced it is not who answers.
+    // If the operator has set the endpoint, the server that answers may not be the one that
+    // announced this.
     sendsIssuer =
       endpoints.authorization == nil
       && document["authorization_response_iss_parameter_supported"]?.bool ?? false
@@ -108,8 +109,8 @@ public struct ProviderMetadata: Sendable, Equatable {
     }
   }
 
-  /// How long a discovery document is used: as its server says, but an hour at least and a day at most.
-  /// While the provider cannot be reached, the last one is used on.
+  /// How long a discovery document is used: as long as its server says, but an hour at least and a
+  /// day at most. While the provider cannot be reached, credd goes on with the last document.
   public static func lifetime(of reply: HTTPReply) -> Duration {
     let directives = reply.header("Cache-Control")?.split(separator: ",") ?? []
     for directive in directives {
@@ -123,9 +124,9 @@ public struct ProviderMetadata: Sendable, Equatable {
   }
 }
 
-/// A URL that came from a provider: it is called, or shown to a user.
+/// A URL that came from a provider: credd calls it, or shows it to a user.
 enum ProviderURL {
-  /// - Throws: if it is too long, not printable ASCII, or sends secrets in clear.
+  /// - Throws: if the URL is too long, is not printable ASCII, or would send secrets in clear.
   static func checked(
     _ text: String, _ name: String, mayBeLoopback: Bool
   ) throws(InvalidInput) -> HTTPURL {

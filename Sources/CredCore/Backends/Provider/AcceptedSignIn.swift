@@ -1,18 +1,17 @@
-/// A sign-in at a user pool or a provider that has succeeded: what goes into the session.
+/// A successful sign-in at a user pool or a provider: the data for the session.
 public struct AcceptedSignIn: Sendable, Equatable {
   public let tokens: ProviderTokens
-  /// The immutable user name, as the pool itself said it. An alias that somebody typed is another
-  /// name.
+  /// The immutable user name that the pool gave. It may differ from the alias that the user typed.
   public let username: String
-  /// The key of the device to which the refresh token is tied; nil where the pool tracks none.
+  /// The key of the device to which the refresh token is tied; nil if the pool tracks no devices.
   public let deviceKey: String?
   /// The provider that gave the tokens. credd sends them to no other.
   public let issuer: ProviderIssuer
-  /// The server's time, of the reply with the tokens.
+  /// The server's time in the reply with the tokens.
   public let serverTime: WallTime?
   /// When that reply arrived.
   public let received: Instant
-  /// Where a provider gave them; nil for a user pool.
+  /// The token endpoint that gave the tokens; nil for a user pool.
   public let tokenEndpoint: String?
 
   public init(

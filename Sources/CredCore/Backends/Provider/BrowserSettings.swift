@@ -1,7 +1,7 @@
-/// A way to sign in at a provider that is offered to users.
+/// A way to sign in at a provider.
 public enum SignInWay: String, Sendable, CaseIterable {
   case browser
-  /// The user opens a link elsewhere and pastes the URL that comes back.
+  /// The user opens a link on another device, and pastes the URL to which the browser comes back.
   case paste
   /// RFC 8628.
   case device
@@ -15,13 +15,13 @@ public enum SignInWay: String, Sendable, CaseIterable {
   }
 }
 
-/// How users sign in by browser: at a provider, or at a user pool's Hosted UI.
+/// How users sign in by browser, at a provider or at a user pool's Hosted UI.
 public struct BrowserSettings: Sendable, Equatable {
-  /// As they are written.
+  /// The redirect URIs as they are written in the configuration.
   public var redirectURIs: [String] = []
   /// A user pool's upstream providers: the first is the default.
   public var identityProviders: [String] = []
-  /// An alias of one of them.
+  /// An alias of one of these providers.
   public var idpIdentifier: String?
   public var scopes: [String]
   /// `authorize.NAME`, sorted by name.
@@ -34,7 +34,7 @@ public struct BrowserSettings: Sendable, Equatable {
     self.scopes = scopes
   }
 
-  /// - Parameter backend: the path of those that have neither port nor path.
+  /// - Parameter backend: the path for URIs that have neither port nor path.
   public func redirectURIs(of backend: String) -> [RedirectURI] {
     redirectURIs.compactMap { try? RedirectURI($0, backend: backend) }
   }
@@ -81,12 +81,12 @@ extension ConfigurationReader {
 }
 
 extension ValueSyntax<String> {
-  /// A name that a user pool gives to an upstream provider, or to a key.
+  /// A user pool's name for an upstream provider, or for a key.
   static var shortName: ValueSyntax {
     .text("1 to 128 characters without blanks", where: isShortName)
   }
 
-  /// Where a provider's page leads after a sign-out.
+  /// The address to which a provider's page leads after a sign-out.
   static var redirectURI: ValueSyntax {
     .text("a URL as registered, https:// or http:// on loopback") { text in
       guard let url = try? HTTPURL(text) else { return false }

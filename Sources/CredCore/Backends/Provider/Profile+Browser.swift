@@ -1,12 +1,12 @@
 /// Sign-ins by browser and by device code.
 extension Profile {
-  /// What the backend offers, the first by itself.
+  /// The ways that the backend offers; the first is the default.
   public var signInWays: [SignInWay] { backend?.kind.signInWays ?? [] }
 
-  /// How a browser signs in; nil where none does.
+  /// How a browser signs in; nil if sign-ins by browser are not possible.
   public var browser: BrowserSettings? { backend?.kind.browserSignIn }
 
-  /// Where the browser may come back to.
+  /// The addresses to which the browser may come back.
   public var redirectURIs: [RedirectURI] {
     browser?.redirectURIs(of: backend?.name ?? "") ?? []
   }
@@ -45,8 +45,8 @@ extension Profile {
     return .invalid("\(place) has no sign-in by device: \(reason); it offers \(ways)")
   }
 
-  /// The plan of a sign-in that ``refusal(of:)-swift.method`` has let through; nil where the profile
-  /// has none.
+  /// The plan of a sign-in that ``refusal(of:)-swift.method`` has not refused; nil if the profile's
+  /// backend is no provider.
   ///
   /// - Throws: if a required claim has no value for this user.
   public func providerPlan(
@@ -68,7 +68,7 @@ extension Profile {
       required: try requiredClaims(user: user, uid: uid, host: host))
   }
 
-  /// What an account at the profile's provider must have, to be this user's.
+  /// The claims that an account at the profile's provider must have to belong to this user.
   ///
   /// - Throws: if a claim has no value for this user.
   public func requiredClaims(
@@ -89,7 +89,7 @@ extension Profile {
     var request = AuthorizationRequest(
       clientID: clientID, redirectURI: uri, scopes: login.scopes ?? browser.scopes)
     request.identityProvider = login.identityProvider ?? browser.identityProviders.first
-    // What the client chose goes before the alias.
+    // The client's choice replaces the alias.
     request.idpIdentifier = login.identityProvider == nil ? browser.idpIdentifier : nil
     if request.idpIdentifier != nil { request.identityProvider = nil }
     request.prompt = login.prompt

@@ -1,4 +1,4 @@
-/// The browser.
+/// Steps of a sign-in by browser.
 extension ProviderConversation {
   mutating func prepared(
     _ provider: ProviderMetadata, _ challenge: String, _ now: Instant
@@ -38,7 +38,7 @@ extension ProviderConversation {
     switch state {
     case .browsing(let browsing): return judge(answers, browsing)
     case .confirming(let signIn, _, _): return confirmed(answers, signIn)
-    // A client that has nothing to answer may ask whether it is done.
+    // A client with nothing to answer may ask whether the sign-in has ended.
     case .typing: return .wait
     case .begun, .preparing, .exchanging, .startingDevice, .ended:
       preconditionFailure("there is no question")
@@ -58,7 +58,7 @@ extension ProviderConversation {
     case .failed(let failure):
       return fail(failure, isRefusal: failure.failureClass == .signInFailed)
     case .code(let code):
-      // It counts once, whatever comes of it.
+      // The code is valid once, whatever the outcome.
       state = .exchanging
       exchangedAt = browsing.provider
       return .send(
@@ -117,7 +117,7 @@ extension ProviderConversation {
   mutating func failed(_ failure: UpstreamFailure, _ now: Instant) -> Action {
     switch state {
     case .typing: return answered(OIDCClient.deviceAnswer(to: failure), nil, Present(), now)
-    // The code may have counted.
+    // The provider may have used up the code.
     case .exchanging where failure.isReplyLost:
       return fail(.outcomeUnknown(of: "the code", at: upstream))
     case .preparing, .startingDevice, .exchanging:
@@ -129,7 +129,7 @@ extension ProviderConversation {
 
   // MARK: The tokens
 
-  /// Nothing is kept, and nobody else is told, before it is known whose they are.
+  /// Takes the tokens of the provider. credd keeps and reports nothing before their user is known.
   mutating func received(
     _ reply: OIDCTokenReply, _ serverTime: WallTime?, _ present: Present, _ now: Instant
   ) -> Action {
@@ -154,14 +154,14 @@ extension ProviderConversation {
     return .ask(challenge)
   }
 
-  /// What the user has to confirm; nil where nobody could be taken for another.
+  /// The step in which the user confirms who they are; nil if no mix-up is possible.
   private func confirmation(of signIn: ProviderSignIn, _ present: Present) -> SignInStep? {
     let (issuer, token) = (signIn.provider.issuer.description, signIn.tokens.id)
     let isReplacing = present.user.map { user in
       user.issuer.map { !PoolIssuers.areSame($0, issuer) } ?? true
         || user.subject != token.subject
     }
-    // Who is linked already needs no word to be linked again.
+    // A user who is linked already need not confirm to be linked again.
     guard isReplacing ?? (present.linksTo != nil) else { return nil }
     return .confirm(
       issuer: issuer, subject: token.subject, username: token.username,
@@ -190,7 +190,7 @@ extension ProviderConversation {
 }
 
 extension UnclaimedTokens {
-  /// Those of a sign-in that comes to nothing.
+  /// The tokens of a sign-in that has ended without success.
   public init?(_ signIn: ProviderSignIn) {
     self.init(signIn.tokens.refresh, from: signIn.provider, of: signIn.tokens.id.subject)
   }

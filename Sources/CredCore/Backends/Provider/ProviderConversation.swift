@@ -1,8 +1,9 @@
 /// A sign-in at an OpenID Connect provider, or at a user pool's Hosted UI, by a browser or by a device
 /// code.
 ///
-/// Events go in, one action comes out, and the daemon performs it; its outcome is the next event. It
-/// reads no clock and sends nothing. It changes no session: that begins with ``Action/finish(_:)``.
+/// An event goes in, one action comes out, and the daemon performs it; the outcome is the next
+/// event. The conversation reads no clock, sends nothing and changes no session. The session
+/// changes only after ``Action/finish(_:)``.
 public struct ProviderConversation: Sendable {
   /// How a user signs in.
   public enum Way: Sendable, Equatable {
@@ -15,7 +16,7 @@ public struct ProviderConversation: Sendable {
     public var backend: String
     public var clientID: String
     public var way: Way
-    /// What the ID token must say of this user.
+    /// The claims that the ID token of this user must have.
     public var required = RequiredClaims()
 
     public init(
@@ -28,18 +29,18 @@ public struct ProviderConversation: Sendable {
     }
   }
 
-  /// Whose the session is when the tokens come.
+  /// The user of the session when the tokens come.
   public struct Present: Sendable, Equatable {
-    /// Of the sign-in that would be replaced; nil where nobody is signed in.
+    /// The user of the sign-in that would be replaced; nil if nobody is signed in.
     public var user: User?
-    /// The identity with a login or a guest's data that the sign-in would be linked to.
+    /// The identity, with a login or a guest's data, to which the sign-in would be linked.
     public var linksTo: String?
 
     public struct User: Sendable, Equatable {
-      /// Nil where no provider of OpenID Connect gave the sign-in.
+      /// Nil if the sign-in is not from an OpenID Connect provider.
       public var issuer: String?
       public var subject: String?
-      /// For the user who has to confirm.
+      /// The name to show to the user who confirms.
       public var shown: String
 
       public init(issuer: String?, subject: String?, shown: String) {
@@ -57,7 +58,7 @@ public struct ProviderConversation: Sendable {
 
   public enum Event: Sendable {
     case started
-    /// What ``Request/prepare(_:)`` brings.
+    /// The result of ``Request/prepare(_:)``.
     case prepared(ProviderMetadata, challenge: String)
     case deviceGranted(DeviceGrant, at: ProviderMetadata)
     case exchanged(OIDCTokenReply, serverTime: WallTime?, present: Present)
@@ -65,7 +66,7 @@ public struct ProviderConversation: Sendable {
     /// A request has failed.
     case failed(UpstreamFailure)
     case answered(ChallengeAnswers)
-    /// The time ``nextPoll`` has come, and somebody waits.
+    /// The time ``nextPoll`` has come, and a client waits.
     case pollDue
   }
 
@@ -73,12 +74,13 @@ public struct ProviderConversation: Sendable {
     /// Reads the discovery document, unless it is known, and computes the challenge of PKCE.
     case prepare(AuthorizationSecrets)
     case startDeviceGrant(scopes: [String])
-    /// At the provider that the browser was sent to, whatever discovery says by now.
+    /// Exchanges the code at the provider to which the browser was sent, even if discovery now
+    /// names other URLs.
     case exchange(
       code: Secret, redirectURI: String, AuthorizationSecrets, at: ProviderMetadata)
     case poll(DeviceGrant, at: ProviderMetadata)
 
-    /// What must not come back in a message.
+    /// Secrets that messages must not repeat.
     public var secrets: [Secret] {
       switch self {
       case .prepare, .startDeviceGrant: []
@@ -92,12 +94,12 @@ public struct ProviderConversation: Sendable {
     case send(Request)
     /// A question that was not asked before. An answer is due before ``deadline``.
     case ask(SignInChallenge)
-    /// The same question stays: the answer does not fit, or is not of this sign-in.
+    /// The same question stays, because the answer does not fit or belongs to another sign-in.
     case refuse(ProtocolError)
-    /// The user has still to act elsewhere.
+    /// The user must still act elsewhere.
     case wait
     case finish(ProviderSignIn)
-    /// - Parameter isRefusal: whether the sign-in was refused, and not prevented.
+    /// - Parameter isRefusal: whether the provider refused the sign-in, rather than failed.
     case fail(UpstreamFailure, isRefusal: Bool)
   }
 
@@ -114,12 +116,12 @@ public struct ProviderConversation: Sendable {
     case startingDevice
     /// Goes to `confirming` or `ended`.
     case typing(Typing)
-    /// The tokens are here, and another sign-in or identity too. Goes to `ended`.
+    /// The tokens have come, and the session has another user or identity. Goes to `ended`.
     case confirming(ProviderSignIn, SignInChallenge, deadline: Instant)
     case ended
   }
 
-  /// The browser is on its way.
+  /// The state while the user is in the browser.
   struct Browsing: Sendable {
     let request: AuthorizationRequest
     let secrets: AuthorizationSecrets
@@ -128,7 +130,7 @@ public struct ProviderConversation: Sendable {
     let deadline: Instant
   }
 
-  /// The user types a code.
+  /// The state while the user types a code on another device.
   struct Typing: Sendable {
     let grant: DeviceGrant
     let provider: ProviderMetadata
@@ -138,18 +140,18 @@ public struct ProviderConversation: Sendable {
     var isAsking = false
   }
 
-  /// For a confirmation, as for any question at the terminal.
+  /// The time for a confirmation, as for any question at the terminal.
   static let confirmationTime = Limits.Challenge.answerTime
 
   let plan: Plan
   var state = State.begun
-  /// Who gives the tokens.
+  /// The provider that gives the tokens.
   var exchangedAt: ProviderMetadata?
-  /// What came and is not taken into a session: with an ID token that is refused, of an account that
-  /// may not be used, or not confirmed.
+  /// Tokens that came and do not go into a session: because the ID token was refused, the account
+  /// may not be used, or the user has not confirmed.
   public internal(set) var unclaimed: UnclaimedTokens?
 
-  /// Whether the user types a code elsewhere, and brings nothing back.
+  /// Whether the user types a code on another device, so that no answer comes through the client.
   public var isByDevice: Bool { if case .device = plan.way { true } else { false } }
 
   public init(_ plan: Plan) {
@@ -166,7 +168,7 @@ public struct ProviderConversation: Sendable {
     }
   }
 
-  /// Until when it waits; nil if there is no question.
+  /// Until when the question waits; nil if there is none.
   public var deadline: Instant? {
     switch state {
     case .browsing(let browsing): browsing.deadline
@@ -176,8 +178,8 @@ public struct ProviderConversation: Sendable {
     }
   }
 
-  /// When the provider may be asked for the tokens of a device code; nil where it has none to ask for,
-  /// or is being asked.
+  /// When the provider may be asked for the tokens of a device code; nil if there is no device
+  /// code, or while the provider is being asked.
   public var nextPoll: Instant? {
     guard case .typing(let typing) = state, !typing.isAsking else { return nil }
     return typing.polling.next
@@ -187,7 +189,7 @@ public struct ProviderConversation: Sendable {
 
   /// Takes an event.
   ///
-  /// - Parameter random: for state, nonce and verifier.
+  /// - Parameter random: draws state, nonce and verifier.
   public mutating func handle(
     _ event: Event, now: Instant, random: inout any RandomNumberGenerator
   ) -> Action {
@@ -225,13 +227,13 @@ public struct ProviderConversation: Sendable {
   }
 }
 
-/// A sign-in at a provider that has succeeded: what goes into the session.
+/// A successful sign-in at a provider: the data for the session.
 public struct ProviderSignIn: Sendable, Equatable {
   public let tokens: OIDCTokens
-  /// Who gave them, and where. They go to nobody else.
+  /// The provider that gave the tokens, with its URLs. The tokens go to no other server.
   public let provider: ProviderMetadata
   public let clientID: String
-  /// The server's time, of the reply with the tokens.
+  /// The server's time in the reply with the tokens.
   public let serverTime: WallTime?
   /// When that reply arrived.
   public let received: Instant
@@ -248,15 +250,15 @@ public struct ProviderSignIn: Sendable, Equatable {
   }
 }
 
-/// Tokens that a provider gave and that no session has: they are to be revoked.
+/// Tokens that a provider gave and that no session has: credd revokes them.
 public struct UnclaimedTokens: Sendable, Equatable {
   public let refresh: Secret
-  /// Who gave them.
+  /// The provider that gave the tokens.
   public let provider: ProviderMetadata
-  /// Nil where it is not known whose they are.
+  /// The user of the tokens; nil if it is unknown.
   public let subject: String?
 
-  /// Nil without a refresh token: nothing is left that could be revoked.
+  /// Returns nil without a refresh token, because then no token can be revoked.
   init?(_ refresh: Secret?, from provider: ProviderMetadata, of subject: String?) {
     guard let refresh else { return nil }
     self.refresh = refresh

@@ -1,5 +1,5 @@
 /// One client of a user pool or of an OpenID Connect provider, at one URL. A token, a device's
-/// secret or a challenge belongs to the one that gave it. It holds no secret.
+/// secret or a challenge belongs to the client that got it. This value contains no secret.
 public struct ProviderIssuer: Sendable, Hashable {
   public enum Kind: Sendable, Hashable {
     case cognito(UserPoolID)
@@ -8,8 +8,8 @@ public struct ProviderIssuer: Sendable, Hashable {
 
   public let kind: Kind
   public let clientID: String
-  /// The URL that its requests go to; of a provider, the one that the configuration sets over discovery,
-  /// or an empty text.
+  /// The URL for requests to a user pool. For a provider: the URL that the configuration sets in
+  /// place of discovery, or an empty text.
   public let url: String
 
   public init(pool: UserPoolID, clientID: String, url: String) {
@@ -24,7 +24,7 @@ public struct ProviderIssuer: Sendable, Hashable {
     self.url = url
   }
 
-  /// In what the provider differs from others.
+  /// The traits in which the provider differs from others.
   public var traits: ProviderTraits {
     switch kind {
     case .cognito: .userPool
@@ -32,10 +32,11 @@ public struct ProviderIssuer: Sendable, Hashable {
     }
   }
 
-  /// Nil for another provider than a user pool. Ask ``traits`` for anything but the id.
+  /// The user pool's id; nil for another provider. For anything but the id, ask ``traits``.
   public var pool: UserPoolID? { if case .cognito(let pool) = kind { pool } else { nil } }
 
-  /// The issuers of its user pool, also where the provider is one; nil for another provider.
+  /// The issuers of the user pool, even if it is configured as a provider; nil for another
+  /// provider.
   public var poolIssuers: PoolIssuers? {
     switch kind {
     case .cognito(let pool): PoolIssuers(pool)
@@ -43,7 +44,7 @@ public struct ProviderIssuer: Sendable, Hashable {
     }
   }
 
-  /// Its key in the logins map of an identity pool; of a user pool, the documented one.
+  /// The key in the logins map of an identity pool; for a user pool, the documented one.
   public var loginsKey: String {
     switch kind {
     case .cognito(let pool): pool.loginsKey
@@ -53,7 +54,7 @@ public struct ProviderIssuer: Sendable, Hashable {
     }
   }
 
-  /// `iss` of its tokens; of a user pool, one of the two.
+  /// `iss` of the tokens; for a user pool, one of its two issuers.
   public var issuer: String {
     switch kind {
     case .cognito(let pool): pool.issuer

@@ -1,17 +1,17 @@
-/// The settings of a type of backend at which users have accounts of their own: they sign in there, and
-/// its ID tokens go to Cognito.
+/// The settings of a type of backend at which users have their own accounts: users sign in there,
+/// and the ID tokens go to Cognito.
 public protocol ProviderKind: BackendKind {
-  /// In what it differs from other providers.
+  /// The traits in which the type differs from other providers.
   static var traits: ProviderTraits { get }
 
-  /// For a sign-in by browser.
+  /// The settings of a sign-in by browser.
   var browser: BrowserSettings { get set }
-  /// Whose users they are: providers of one party may share their redirect URIs.
+  /// The party that runs the provider. Providers of one party may share their redirect URIs.
   var party: String { get }
-  /// Why no browser signs in there; nil where one may.
+  /// Why users cannot sign in there by browser; nil if they can.
   var lackOfBrowser: String? { get }
 
-  /// How the client proves who it is.
+  /// How the client authenticates.
   var clientAuthentication: ClientAuthentication.Method { get }
   /// Nil for a public client.
   var clientSecretFile: String? { get }
@@ -26,7 +26,7 @@ extension ProviderKind {
   public var clientAssertionKeyFile: String? { nil }
   public var clientAssertionKeyID: String? { nil }
 
-  // The provider itself says who its users are.
+  // The provider itself names its users.
   public var sendsUserIdentifier: Bool { false }
   public func needsUserName(userIdentifier: Template) -> Bool {
     required.contains(where: \.value.needsUserName)
@@ -34,16 +34,16 @@ extension ProviderKind {
   public var reportsSignOut: Bool { true }
 }
 
-/// In what providers of users differ, asked wherever they are otherwise the same.
+/// The traits in which providers differ. Code that serves all providers asks for these.
 public struct ProviderTraits: Sendable {
-  /// What messages call it.
+  /// The words that messages use for the provider.
   public struct Words: Sendable {
     /// `an` or `a`.
     let article: String
     let name: String
-    /// Where users sign in to it.
+    /// The noun for "users sign in to a …".
     let short: String
-    /// Beside the word `has`.
+    /// The noun for "the profile has a …".
     let own: String
   }
 
@@ -52,27 +52,29 @@ public struct ProviderTraits: Sendable {
   public let means: SignedIn.Means
   /// Whether credd asks users for a name and a password, and sends them there.
   let takesPasswords: Bool
-  /// Whether every sign-in gives a refresh token. Elsewhere a session may last as long as its ID token.
+  /// Whether every sign-in gives a refresh token. If not, a session may last only as long as its ID
+  /// token.
   let alwaysGivesRefreshToken: Bool
-  /// Whether a user name is one user's for ever. Elsewhere people may change the name that is shown, and
-  /// `sub` says whose tokens they are.
+  /// Whether a user name belongs to one user for ever. If not, people may change the name that is
+  /// shown, and `sub` names the user of tokens.
   let keepsUsernames: Bool
-  /// Whether a refresh token goes only to the token endpoint that gave it. Elsewhere the host of the
+  /// Whether a refresh token goes only to the token endpoint that gave it. If not, the host of the
   /// issuer is enough.
   let namesTokenEndpoint: Bool
-  /// Whether the scope of an access token says if it may change the account. Elsewhere only the provider
-  /// itself may be able to read it.
+  /// Whether the scope of an access token says if it may change the account. If not, perhaps only
+  /// the provider can read the token.
   let marksAccountTokens: Bool
-  /// Whether each renewal may give another refresh token. Elsewhere the way of the renewal decides.
+  /// Whether each renewal may give another refresh token. If not, the operation that renews
+  /// decides.
   public let rotatesAlone: Bool
-  /// Whether the end of a sign-in leaves other sign-ins of the same user alone.
+  /// Whether ending a sign-in does not affect other sign-ins of the same user.
   public let endsOneSignInAlone: Bool
-  /// Whether it remembers hosts as devices of its users.
+  /// Whether the provider remembers hosts as devices of its users.
   public let remembersDevices: Bool
-  /// The parameter with a redirect URI, of the page that ends a browser's own session.
+  /// The parameter for the redirect URI of the page that ends a browser's own session.
   public let logoutParameter: String
   /// Whether that page requires a redirect URI.
   public let logoutRequiresRedirectURI: Bool
-  /// Why users cannot sign in by device code anywhere; nil where they can.
+  /// Why users can never sign in by device code; nil if they can.
   let lackOfDeviceCodes: String?
 }

@@ -1,5 +1,5 @@
-/// A sign-in at a user pool or an OpenID Connect provider: what renews it, and the tokens that are
-/// held.
+/// A sign-in at a user pool or an OpenID Connect provider: its refresh token, and the other tokens
+/// that are held.
 ///
 /// A class because it never changes, and because few of many sessions have one: a session, its
 /// snapshot and a refresh share it.
@@ -14,19 +14,20 @@ public final class ProviderSession: Sendable, Equatable {
   public let deviceKey: String?
   /// `auth_time` of the sign-in.
   public let signedInAt: WallTime?
-  /// The same on this host's own clock, counted back from the arrival of the tokens by the provider's
-  /// time. Nil where that is unknown. No renewal changes it.
+  /// The time of the sign-in on this host's clock, calculated back from the arrival of the tokens
+  /// by the provider's time. Nil if that time is unknown. Renewals do not change it.
   public let provedAt: Instant?
-  /// Empty after the provider refused it, and where it gave none.
+  /// The refresh token; empty after the provider refused it, or if the provider gave none.
   public let refreshToken: Secret
-  /// For the logins map; nil where it was refused or has expired.
+  /// The ID token for the logins map; nil if it was refused or has expired.
   public let idToken: HeldProviderToken?
-  /// Kept only where programs may have it.
+  /// The access token, kept only if programs may have it.
   public let accessToken: HeldProviderToken?
-  /// Where a provider gave the refresh token: it goes to no other place. Nil for a user pool.
+  /// The token endpoint that gave the refresh token: the token goes to no other address. Nil for a
+  /// user pool.
   public let tokenEndpoint: String?
-  /// Whether the identity pool took the ID token under the key of the pool's updated issuer, and not
-  /// under the documented one.
+  /// Whether the identity pool accepted the ID token under the key of the pool's updated issuer,
+  /// not under the documented key.
   let usesUpdatedKey: Bool
 
   init(
@@ -58,7 +59,7 @@ public final class ProviderSession: Sendable, Equatable {
       && one.tokenEndpoint == other.tokenEndpoint && one.usesUpdatedKey == other.usesUpdatedKey
   }
 
-  /// Whether both are sign-ins of the same user at the same place.
+  /// Whether both are sign-ins of the same user at the same provider.
   public func isOfSameUser(as other: ProviderSession) -> Bool {
     guard issuer == other.issuer else { return false }
     return issuer.traits.keepsUsernames
@@ -70,7 +71,7 @@ public final class ProviderSession: Sendable, Equatable {
 public struct HeldProviderToken: Sendable, Equatable {
   public let token: Secret
   public let received: Instant
-  /// The remaining time at arrival; nil where it is unknown, and the token is used once.
+  /// The remaining time at arrival. If it is unknown, it is nil and the token is used once.
   public let lifetime: Duration?
 
   init(_ token: Secret, lifetime: Duration?, received: Instant) {
@@ -79,22 +80,24 @@ public struct HeldProviderToken: Sendable, Equatable {
     self.lifetime = lifetime
   }
 
-  /// Until when it is used again.
+  /// Until when the token may be used again.
   public var usableUntil: Instant {
     lifetime.map { RefreshPolicy.tokenUsableUntil(expires: received + $0, lifetime: $0) }
       ?? received
   }
 
-  /// When it expires, on this host's clock; nil where that is unknown.
+  /// When the token expires, on this host's clock; nil if that is unknown.
   public var expires: Instant? { lifetime.map { received + $0 } }
 
   /// `exp`; nil for a token that is no JWT.
   public var expiration: WallTime? { ProviderToken.expiration(of: token) }
 
-  /// Whether it may change the account: only programs that the operator trusts with it get it.
+  /// Whether the token may change the account. Only programs that the operator allows get such a
+  /// token.
   public var mayChangeAccount: Bool { ProviderToken.mayChangeAccount(token) }
 
-  /// Whether it may go into a request now. One of unknown lifetime goes into those of its arrival.
+  /// Whether the token may go into a request now. If its lifetime is unknown, it is used only when
+  /// it arrives.
   func isUsable(_ now: Instant) -> Bool {
     usableUntil > now || (lifetime == nil && received == now)
   }
@@ -103,8 +106,9 @@ public struct HeldProviderToken: Sendable, Equatable {
 // MARK: - Changes
 
 extension ProviderSession {
-  /// The session of a sign-in that has just succeeded. Without a refresh token it lasts as long as its ID
-  /// token; nil where the provider always gives one.
+  /// The session of a sign-in that has just succeeded. Without a refresh token, the session lasts
+  /// as long as its ID token. Returns nil if the refresh token is missing and the provider always
+  /// gives one.
   public convenience init?(_ signIn: AcceptedSignIn, keepsAccessToken: Bool) {
     let tokens = signIn.tokens
     let isMissed = signIn.issuer.traits.alwaysGivesRefreshToken
@@ -118,7 +122,7 @@ extension ProviderSession {
       tokenEndpoint: signIn.tokenEndpoint)
   }
 
-  /// Tokens that are to be revoked, in the form of a session.
+  /// Makes a session from tokens, so that they can be revoked.
   public convenience init(_ tokens: UnclaimedTokens, of issuer: ProviderIssuer) {
     self.init(
       issuer: issuer, username: "", subject: tokens.subject, deviceKey: nil, signedInAt: nil,
@@ -126,7 +130,8 @@ extension ProviderSession {
       tokenEndpoint: issuer.traits.namesTokenEndpoint ? tokens.provider.token.text : nil)
   }
 
-  /// With another refresh token: the former one is dead, even where nothing else came of a renewal.
+  /// This sign-in with another refresh token: the former one is dead, even if the renewal brought
+  /// nothing else.
   func replacing(refreshToken: Secret) -> ProviderSession {
     ProviderSession(
       issuer: issuer, username: username, subject: subject, deviceKey: deviceKey,
@@ -134,8 +139,8 @@ extension ProviderSession {
       accessToken: accessToken, tokenEndpoint: tokenEndpoint, usesUpdatedKey: usesUpdatedKey)
   }
 
-  /// With new tokens. The provider may have given another refresh token, and then the former one is
-  /// dead; it keeps the device's key and the time of the sign-in.
+  /// This sign-in with new tokens. If the provider gave another refresh token, the former one is
+  /// dead. The device's key and the time of the sign-in stay.
   func renewed(
     _ tokens: ProviderTokens, serverTime: WallTime?, received: Instant, keepsAccessToken: Bool
   ) -> ProviderSession {
@@ -148,15 +153,15 @@ extension ProviderSession {
       tokenEndpoint: tokenEndpoint, usesUpdatedKey: usesUpdatedKey)
   }
 
-  /// Whether renewed tokens are this user's.
+  /// Whether renewed tokens belong to the user of this sign-in.
   func isUser(of tokens: ProviderTokens) -> Bool {
-    // Other tokens were checked for their subject when they came.
+    // Tokens of other providers were checked for their subject when they came.
     guard issuer.traits.keepsUsernames else { return tokens.id.subject == subject }
     let names = [tokens.id.username, tokens.access.username].compactMap(\.self)
     return names.allSatisfy { $0.utf8.elementsEqual(username.utf8) }
   }
 
-  /// With the tokens that are still of use; the refresh token stays.
+  /// This sign-in with only the chosen tokens; the refresh token stays.
   func keeping(id: Bool, access: Bool) -> ProviderSession {
     ProviderSession(
       issuer: issuer, username: username, subject: subject, deviceKey: deviceKey,
@@ -165,7 +170,7 @@ extension ProviderSession {
       tokenEndpoint: tokenEndpoint, usesUpdatedKey: usesUpdatedKey)
   }
 
-  /// With the key under which its ID token goes into a logins map.
+  /// This sign-in with the key under which its ID token goes into a logins map.
   func using(_ key: PoolIssuers.Form) -> ProviderSession {
     ProviderSession(
       issuer: issuer, username: username, subject: subject, deviceKey: deviceKey,
@@ -173,19 +178,19 @@ extension ProviderSession {
       accessToken: accessToken, tokenEndpoint: tokenEndpoint, usesUpdatedKey: key == .updated)
   }
 
-  /// What stays of it when only a new sign-in helps: who it was.
+  /// This sign-in without tokens, when only a new sign-in helps: it still names the user.
   var withoutTokens: ProviderSession {
     ProviderSession(
       issuer: issuer, username: username, subject: subject, deviceKey: nil, signedInAt: nil,
       provedAt: nil, refreshToken: Secret([]), idToken: nil, accessToken: nil)
   }
 
-  /// When the first of its tokens is dropped.
+  /// When the first of the tokens is dropped.
   var tokenEnd: Instant? {
     [idToken, accessToken].compactMap { $0?.lifetime == nil ? nil : $0?.usableUntil }.min()
   }
 
-  /// Without tokens that have ended; nil if none has.
+  /// This sign-in without expired tokens; nil if none has expired.
   func dropEnded(_ now: Instant) -> ProviderSession? {
     let keepsID = idToken.map { $0.usableUntil > now } ?? true
     let keepsAccess = accessToken.map { $0.usableUntil > now } ?? true
@@ -194,8 +199,8 @@ extension ProviderSession {
 }
 
 extension AcceptedSignIn {
-  /// When the user proved who they are, on this host's clock. A time in the future of the provider's own
-  /// is no time.
+  /// When the user proved who they are, on this host's clock. A time that is in the future of the
+  /// provider's clock does not count.
   fileprivate var provedAt: Instant? {
     guard let signedIn = tokens.id.signedIn, let present = serverTime ?? tokens.id.issued else {
       return nil
@@ -217,7 +222,8 @@ extension ProviderTokens {
     HeldProviderToken(
       access.token,
       lifetime: access.lifetime(at: serverTime) ?? accessLifetime
-        // Where nobody says it, the token is used again as long as no new one is asked for anyway.
+        // If the lifetime is unknown, the token is used again for as long as credd would not ask
+        // for a new one.
         ?? Limits.User.providerDemandInterval,
       received: received)
   }

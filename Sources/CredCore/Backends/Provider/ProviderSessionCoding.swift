@@ -10,12 +10,12 @@ extension ProviderSession {
     static let refreshToken: UInt8 = 8
     static let idToken: UInt8 = 9
     static let accessToken: UInt8 = 10
-    // In place of a user pool.
+    // Stored in place of a user pool.
     static let provider: UInt8 = 11
     static let loginsKey: UInt8 = 12
     static let tokenEndpoint: UInt8 = 13
     static let provedAt: UInt8 = 14
-    /// There, and 1, where the identity pool wants the key of the updated issuer.
+    /// Present, with the value 1, if the identity pool wants the key of the updated issuer.
     static let usesUpdatedKey: UInt8 = 15
   }
 

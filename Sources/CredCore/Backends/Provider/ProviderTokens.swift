@@ -1,5 +1,5 @@
-/// A token of a provider with the claims that credd reads. Over TLS it comes from the provider itself, so
-/// the signature is left to those who get it from credd.
+/// A token of a provider with the claims that credd reads. It comes over TLS from the provider
+/// itself, so credd does not verify the signature. That is left to the receivers of the token.
 public struct ProviderToken: Sendable, Equatable {
   /// Passed on unchanged.
   public let token: Secret
@@ -7,7 +7,7 @@ public struct ProviderToken: Sendable, Equatable {
   public let expiration: WallTime?
   /// `iat`.
   let issued: WallTime?
-  /// `auth_time`: when the user signed in. It stays when tokens are renewed.
+  /// `auth_time`: when the user signed in. Renewals do not change it.
   public let signedIn: WallTime?
   /// `cognito:username` or `username`: the immutable user name.
   public let username: String?
@@ -33,24 +33,24 @@ public struct ProviderToken: Sendable, Equatable {
     deviceKey = nil
   }
 
-  /// The remaining time at arrival, by the provider's own clock.
+  /// The remaining time at arrival, by the provider's clock.
   ///
-  /// - Parameter serverTime: of the reply.
+  /// - Parameter serverTime: the server's time in the reply.
   public func lifetime(at serverTime: WallTime?) -> Duration? {
     guard let expiration, let start = issued ?? serverTime else { return nil }
     return max(.zero, expiration - start)
   }
 }
 
-/// The tokens that a sign-in or a renewal ends with.
+/// The tokens that a sign-in or a renewal brings.
 public struct ProviderTokens: Sendable, Equatable {
   public let id: ProviderToken
   public let access: ProviderToken
-  /// Nil in most renewals: the one that was sent stays valid.
+  /// The refresh token. Nil in most renewals, because the token that was sent stays valid.
   public let refresh: Secret?
-  /// How long the access token lasts; nil where the provider does not say it.
+  /// How long the access token lasts; nil if the provider does not say it.
   public let accessLifetime: Duration?
-  /// A device that a user pool will know, once ConfirmDevice has succeeded.
+  /// A device that the user pool will know after ConfirmDevice has succeeded.
   public let newDevice: NewDevice?
 
   init(

@@ -1,8 +1,8 @@
-/// Each provider has redirect URIs of its own.
+/// Providers of different parties must not share a redirect URI.
 ///
-/// At a shared one a browser's response does not show which provider gave the code, unless it names its
-/// issuer, which many do not (RFC 9700, 4.4): a provider could send the browser on to the other one,
-/// and would be sent the other's code together with the verifier.
+/// If two providers shared a redirect URI, a browser's response would not show which of them gave
+/// the code. Only some providers name their issuer in it (RFC 9700, 4.4). A provider could send the
+/// browser on to the other one, and credd would then send it the other's code and the verifier.
 extension ConfigurationReader {
   private struct Provider {
     let name: String
@@ -38,7 +38,7 @@ extension ConfigurationReader {
 }
 
 extension RedirectURI {
-  /// Whether a browser may come back to the same address for both.
+  /// Whether a browser could come back to the same address for both URIs.
   func mayBeSame(as other: RedirectURI) -> Bool {
     guard url.isEncrypted == other.url.isEncrypted, url.host == other.url.host,
       url.path.utf8.elementsEqual(other.url.path.utf8)

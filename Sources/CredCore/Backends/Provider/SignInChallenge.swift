@@ -1,8 +1,8 @@
-/// What a sign-in asks of its user, as `login` and `respond` answer it.
+/// A question of a sign-in to its user, as `login` and `respond` reply with it.
 public struct SignInChallenge: Sendable, Equatable {
   /// Part of the wire protocol: see ``SignInStep/name``.
   public let step: SignInStep
-  /// The provider's own word; `DEVICE` and `CONFIRM` are credd's.
+  /// The provider's own name for the challenge; `DEVICE` and `CONFIRM` are credd's names.
   public let name: String
 
   public init(_ step: SignInStep, name: String) {
@@ -11,30 +11,32 @@ public struct SignInChallenge: Sendable, Equatable {
   }
 }
 
-/// What a client has to do. A client shows a step that it does not know, and cancels.
+/// The action that a client must take. If a client does not know a step, it shows the step and
+/// cancels.
 public enum SignInStep: Sendable, Equatable {
-  /// Type a code that was sent somewhere, or that an app shows.
+  /// Type a code that was sent to the user, or that an app shows.
   case code(PoolChallenge.Medium, destination: String?)
-  /// Choose a new password, and give the attributes that the provider requires and lacks.
+  /// Choose a new password, and give the required attributes that the provider does not have.
   case newPassword(required: [String], attributes: [NamedSecret])
   /// Choose one of these.
   case select([String])
   case password
-  /// Put the secret into an authenticator app, and type the code that the app shows then.
+  /// Put the secret into an authenticator app, and type the code that the app then shows.
   case totpSetup(secret: Secret, uri: Secret)
-  /// Answer a question of the provider's own, with its public parameters.
+  /// Answer a custom question of the provider, with its public parameters.
   case custom([NamedSecret])
-  /// Open a URL in a browser, and give the query of the redirect URI that it comes back to.
+  /// Open a URL in a browser, and give the query with which the browser comes back to the redirect
+  /// URI.
   ///
-  /// - Parameter state: by which that query is recognised.
+  /// - Parameter state: the value by which that query is recognised.
   case browser(url: Secret, redirectURI: String, state: Secret)
   /// Open a URL anywhere, type the code, and wait.
   case device(userCode: String, url: String, completeURL: String?, interval: Duration)
-  /// Say that this is the person to sign in as.
+  /// Confirm that this is the person to sign in.
   ///
   /// - Parameters:
-  ///   - replaces: whose sign-in ends.
-  ///   - linksTo: the identity that the person will belong to from then on.
+  ///   - replaces: the user whose sign-in ends.
+  ///   - linksTo: the identity to which the person will belong from then on.
   case confirm(
     issuer: String, subject: String, username: String?, replaces: String?, linksTo: String?)
 
@@ -66,7 +68,7 @@ public enum SignInStep: Sendable, Equatable {
     }
   }
 
-  /// The names of those that it may send.
+  /// The names of the answers that `respond` may send.
   public var optional: [String] {
     switch self {
     case .newPassword: ["attributes"]
@@ -76,10 +78,10 @@ public enum SignInStep: Sendable, Equatable {
   }
 }
 
-/// The answers of a `respond`: texts by their names, and the attributes of a new account or password.
+/// The answers of a `respond`: texts by their names, and attributes.
 public struct ChallengeAnswers: Sendable, Equatable {
   public let texts: [NamedSecret]
-  /// Nil where there is no `attributes`.
+  /// Nil if there is no `attributes`.
   public let attributes: [NamedSecret]?
 
   public init(_ texts: [NamedSecret], attributes: [NamedSecret]? = nil) {
@@ -89,7 +91,7 @@ public struct ChallengeAnswers: Sendable, Equatable {
 
   subscript(_ name: String) -> Secret? { texts.first { $0.name == name }?.value }
 
-  /// Throws if an answer is missing, or one is there that the step does not take.
+  /// Throws if an answer is missing, or if there is an answer that the step does not take.
   func check(fit step: SignInStep) throws(ProtocolError) {
     let names = texts.map(\.name) + (attributes == nil ? [] : ["attributes"])
     let taken = step.answers + step.optional

@@ -5,9 +5,9 @@ public struct AWSSampleBackendSettings: Sendable, Equatable {
   /// The sample's own name for its app.
   public static let standardAppName = "awscognitodeveloperauthenticationsample"
 
-  /// The server derives its keys from this name, among others; lower-case.
+  /// The server derives its keys from this name and other values; lower-case.
   public var appName = Self.standardAppName
-  /// PEM file of certificate authorities, in place of the system's.
+  /// PEM file of certificate authorities, which replaces those of the system.
   public var caFile: String?
   /// Whether http:// to another host is allowed.
   public var allowPlainHTTP = false
@@ -31,14 +31,15 @@ extension AWSSampleBackendSettings: BackendKind {
 
   public var takesPasswords: Bool { true }
   public func isUsable(_ token: Secret) -> Bool { SampleSession(packed: token) != nil }
-  /// The user name that was typed takes the place of the identifier.
+  /// The typed user name takes the place of the identifier.
   public func needsUserName(userIdentifier: Template) -> Bool { false }
 
   public func refusalOfSignUp(_ signUp: SignUp, at place: String) -> ProtocolError? {
     if !signUp.attributes.isEmpty {
       return ProtocolError(.invalidRequest, "\(place) takes no \"attributes\"")
     }
-    // All its other requests are signed or encrypted with the password. This one carries it.
+    // All other requests are signed or encrypted with the password. This request contains the
+    // password.
     guard url.isEncrypted || url.isLoopback else {
       return ProtocolError(
         .invalidRequest, "\(place) would get the password in clear: its url is no https:// URL")

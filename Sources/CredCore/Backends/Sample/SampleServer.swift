@@ -1,10 +1,10 @@
 /// A backend of type `aws-sample`: AWS's sample server for developer authentication
 /// (amazon-cognito-developer-authentication-sample).
 ///
-/// Its requests are signed with a secret and its replies encrypted with it; neither contains it. So
-/// the protocol works over plain HTTP.
+/// Requests are signed with a secret, and replies are encrypted with it. Neither contains the
+/// secret, so the protocol works over plain HTTP.
 public struct SampleServer: Sendable, Equatable {
-  /// Characters that the server's own rules allow.
+  /// The lengths of a user name that the server's own rules allow.
   public static let usernameLengths = 3...128
   public static let passwordLengths = 6...128
 
@@ -36,7 +36,7 @@ public struct SampleServer: Sendable, Equatable {
       body: Secret(form.bytes))
   }
 
-  /// Decrypts `base64(IV ‖ ciphertext)` and its line break.
+  /// Decrypts `base64(IV ‖ ciphertext)`, which ends in a line break.
   func open(
     _ reply: HTTPReply, key: Secret, cipher: some BlockCipher
   ) throws(UpstreamFailure) -> Secret {
@@ -65,7 +65,7 @@ extension SampleServer {
     let salted: Secret
   }
 
-  /// - Parameter uid: from ``SampleSession/makeUID(using:)``.
+  /// - Parameter uid: the result of ``SampleSession/makeUID(using:)``.
   /// - Throws: if the user name or the password breaks the server's own rules.
   public func signIn(
     username: String, password: Secret, uid: String, digests: some Digests
@@ -124,7 +124,7 @@ extension SampleServer {
 }
 
 extension SampleServer {
-  /// `/registeruser`. It carries the password itself.
+  /// `/registeruser`. This request contains the password itself.
   ///
   /// - Throws: if the user name or the password breaks the server's own rules.
   public func request(_ signUp: SignUp) throws(InvalidInput) -> HTTPRequest {
@@ -196,7 +196,8 @@ extension SampleServer {
 public struct SampleSession: Sendable, Equatable {
   /// 32 lower-case hexadecimal digits.
   public let uid: String
-  /// 32 hexadecimal digits: the text signs, the 16 bytes that it encodes decrypt.
+  /// 32 hexadecimal digits. The text is the key for signatures; the 16 bytes that it encodes are
+  /// the key for decryption.
   public let key: Secret
 
   init(uid: String, key: Secret) {
@@ -214,7 +215,7 @@ public struct SampleSession: Sendable, Equatable {
     self.key = Secret(Array(parts[1]))
   }
 
-  /// `uid:key`, in place of other backends' session token.
+  /// `uid:key`, which takes the place of a session token of other backends.
   public var packed: Secret {
     Secret(Array(uid.utf8) + [UInt8(ascii: ":")] + key.bytes)
   }

@@ -6,24 +6,25 @@ public struct DeviceSecret: Sendable, Equatable {
 
   public let key: String
   public let groupKey: String
-  /// Text; it never leaves this host.
+  /// The password as text. It never leaves this host.
   public let password: Secret
 
-  /// For a device that was stored.
+  /// Restores a stored device.
   public init(key: String, groupKey: String, password: Secret) {
     self.key = key
     self.groupKey = groupKey
     self.password = password
   }
 
-  /// For a device that the pool has just named, with a new password.
+  /// Makes a device that the pool has just named, with a new password.
   public init(_ device: NewDevice, using generator: inout some RandomNumberGenerator) {
     let bytes = [UInt8].random(Self.passwordBytes, using: &generator)
     self.init(
       key: device.key, groupKey: device.groupKey, password: Secret(Base64.encode(bytes)))
   }
 
-  /// What the pool gets in place of the password. Computes a power: call it on a thread.
+  /// The verifier that the pool gets instead of the password. Computes a power: call it on a
+  /// thread.
   public func verifier(salt: DeviceSalt, crypto: some SRPCrypto) -> DeviceVerifier {
     let hash = SRPIdentity.device(self).passwordHash(salt: salt.number, digests: crypto)
     let verifier = SRPInteger(crypto.power(hash).bytes)
@@ -38,7 +39,7 @@ public struct NewDevice: Sendable, Equatable {
   public let key: String
   public let groupKey: String
 
-  /// Nil if the reply names none.
+  /// Returns nil if the reply names no device.
   init?(_ value: JSONValue?) throws(InvalidInput) {
     guard let value, value != .null else { return nil }
     key = try DeviceKey.checked(value.requiredText("DeviceKey"))
@@ -61,7 +62,7 @@ public struct DeviceSalt: Sendable, Equatable {
     number = SRPInteger([UInt8].random(Self.byteCount, using: &generator))
   }
 
-  /// For known answers.
+  /// For tests with known answers.
   init(known: SRPInteger) {
     number = known
   }

@@ -1,6 +1,7 @@
-/// Tokens that a user pool's Hosted UI gave. From then on they are as those of any other sign-in there.
+/// Tokens that a user pool's Hosted UI gave. After that they are like those of any other sign-in at
+/// the pool.
 extension ProviderTokens {
-  /// - Throws: if one of them is not of this pool and client.
+  /// - Throws: if a token does not belong to this pool and client.
   public init(_ tokens: OIDCTokens, of client: UserPoolClient) throws(InvalidInput) {
     guard let access = tokens.access else {
       throw InvalidInput(field: "access_token", reason: "is missing")
@@ -13,7 +14,7 @@ extension ProviderTokens {
 }
 
 extension AcceptedSignIn {
-  /// - Throws: if a token is not of this pool and client.
+  /// - Throws: if a token does not belong to this pool and client.
   public init(_ signIn: ProviderSignIn, of client: UserPoolClient) throws(InvalidInput) {
     let tokens = try ProviderTokens(signIn.tokens, of: client)
     self.init(

@@ -16,16 +16,16 @@ enum ChallengeName: String, Sendable {
   case passkey = "WEB_AUTHN"
   case administrator = "ADMIN_NO_SRP_AUTH"
 
-  /// Those that a user may choose, which credd can answer.
+  /// The challenges that a user may choose and credd can answer.
   static let choices: Set<ChallengeName> = [.password, .passwordSRP, .emailCode, .smsCode]
 }
 
-/// What a user pool asks for before it gives tokens.
+/// A challenge of a user pool, before it gives tokens.
 public struct PoolChallenge: Sendable, Equatable {
-  /// In requiredAttributes, and in the names of the answers.
+  /// The prefix in requiredAttributes and in the names of the answers.
   static let attributePrefix = "userAttributes."
 
-  /// A medium by which a code arrives.
+  /// The medium by which a code arrives.
   public enum Medium: String, Sendable {
     case sms
     case email
@@ -46,7 +46,7 @@ public struct PoolChallenge: Sendable, Equatable {
     case mfaType([String])
     /// MFA_SETUP: second factors that the user may set up.
     case mfaSetup([String])
-    /// NEW_PASSWORD_REQUIRED: attributes that the user must give too, and those that are known.
+    /// NEW_PASSWORD_REQUIRED: the attributes that the user must also give, and the known ones.
     case newPassword(required: [String], attributes: [NamedSecret])
     /// SELECT_CHALLENGE: ways to sign in, to choose from.
     case choice([String])
@@ -54,16 +54,16 @@ public struct PoolChallenge: Sendable, Equatable {
     case password
     /// PASSWORD_SRP.
     case passwordSRP
-    /// CUSTOM_CHALLENGE, or one that credd does not know: with all of its parameters.
+    /// CUSTOM_CHALLENGE, or a challenge that credd does not know, with all parameters.
     case custom([NamedSecret])
     /// A known challenge that credd cannot answer: WEB_AUTHN and ADMIN_NO_SRP_AUTH.
     case unsupported
   }
 
-  /// The pool's own word.
+  /// The pool's name for the challenge.
   public let name: String
   public let kind: Kind
-  /// Goes back with the answer. Nil if the reply had none.
+  /// The Session, which goes back with the answer. Nil if the reply had none.
   public let session: Secret?
   /// USERNAME: the name for all further requests of this sign-in; nil if the reply had none.
   public let username: String?
@@ -81,7 +81,7 @@ extension PoolChallenge {
     session = try Self.session(in: reply)
     let parameters = try Parameters(reply)
     kind = try Self.kind(name, parameters, reply)
-    // A proof is of the immutable name, so that is what its answer is for too.
+    // A proof uses the immutable name, so the answer with the proof uses that name too.
     let userID = try parameters.username("USER_ID_FOR_SRP")
     username = try parameters.username("USERNAME") ?? userID
   }
@@ -156,7 +156,7 @@ private struct Parameters {
     all.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
   }
 
-  /// Nil if it is missing or empty.
+  /// Returns nil if the name is missing or empty.
   func username(_ name: String) throws(InvalidInput) -> String? {
     guard let value = self[name], !value.isEmpty else { return nil }
     guard let text = value.exposedText().flatMap({ try? UserPoolInput.username($0) }) else {
@@ -176,12 +176,12 @@ private struct Parameters {
     }
   }
 
-  /// Masked by the pool.
+  /// The destination of a code, masked by the pool.
   var destination: String? {
     self["CODE_DELIVERY_DESTINATION"].flatMap { RemoteText.plain($0.bytes) }
   }
 
-  /// A list that is JSON within a string; none if it is missing.
+  /// A list that is JSON within a string; empty if it is missing.
   func list(_ name: String) throws(InvalidInput) -> [String] {
     guard let text = self[name], !text.isEmpty else { return [] }
     guard let value = try? JSONValue.parse(text.bytes) else {

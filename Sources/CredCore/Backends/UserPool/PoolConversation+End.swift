@@ -15,7 +15,7 @@ extension PoolConversation {
   private mutating func requestFailed(
     _ failure: UpstreamFailure, _ sent: Sent, _ context: inout Context
   ) -> Action {
-    // A device whose proof is refused is as good as forgotten.
+    // If the pool refuses the proof of a device, the device counts as forgotten.
     let isGone = failure.remedy == .withoutDevice || sent.isOfDevice && failure.isRefusal
     if isGone, device != nil, droppedDevice == nil { return startWithoutDevice(&context) }
     guard let question = sent.question else {
@@ -92,7 +92,7 @@ extension PoolConversation {
     }
     let arrival = ReceivedTokens(tokens: tokens, serverTime: serverTime, received: context.now)
     guard let new = tokens.newDevice, new.key != device?.key else {
-      // The token names a device of which the reply said nothing.
+      // The token may name a device that the reply did not mention.
       return finish(arrival, deviceKey: device?.key ?? tokens.access.deviceKey)
     }
     let secret = DeviceSecret(new, using: &context.random)
@@ -102,7 +102,8 @@ extension PoolConversation {
 
   // MARK: The device
 
-  /// At once: a pool that keeps devices renews the tokens of confirmed ones alone.
+  /// The device is confirmed at once, because a pool that tracks devices renews only the tokens of
+  /// confirmed ones.
   mutating func confirm(
     _ device: DeviceSecret, _ arrival: ReceivedTokens, _ verifier: DeviceVerifier, attempt: Int
   ) -> PoolRequest {
@@ -132,8 +133,9 @@ extension PoolConversation {
     return .send(.rememberDevice(accessToken: arrival.tokens.access.token, key: device.key))
   }
 
-  /// The user is signed in: the device is the pool's wish. Without it the sign-in lasts as long as its
-  /// tokens. A pool that did not answer may have confirmed it: its key goes into renewals.
+  /// The user is signed in without the device too, but then the sign-in lasts only as long as its
+  /// tokens. If the pool did not answer, it may have confirmed the device: so the key goes into
+  /// renewals.
   private mutating func confirmationFailed(
     _ failure: UpstreamFailure, _ step: Confirmation, _ device: DeviceSecret,
     _ arrival: ReceivedTokens,
@@ -154,13 +156,13 @@ extension PoolConversation {
     }
   }
 
-  /// Ends without the pool's word on the device, if that is all that is missing; else nil.
+  /// Ends without the pool's confirmation of the device, if only that is missing; else nil.
   public mutating func withoutConfirmation() -> Action? {
     guard case .confirming(let arrival, let device, _) = state else { return nil }
     return finish(arrival, deviceKey: device.key)
   }
 
-  /// The tokens of a user whom the pool has signed in, before they are the session's.
+  /// The tokens of a user whom the pool has signed in, before the session has them.
   public var unclaimedTokens: ProviderSession? {
     switch state {
     case .asked(let question):
@@ -172,7 +174,7 @@ extension PoolConversation {
     }
   }
 
-  /// The same of a reply that comes after the end of the sign-in.
+  /// The tokens in a reply that comes after the end of the sign-in.
   public func unclaimedTokens(in event: Event, now: Instant) -> ProviderSession? {
     guard case .replied(.signIn(let reply)) = event, case .tokens(let tokens) = reply.step else {
       return nil
@@ -203,7 +205,8 @@ extension PoolConversation {
 }
 
 extension FailureClass {
-  /// How long to wait before the same request is made once more, after so many; nil for at once.
+  /// How long to wait before the same request is made again, after so many attempts; nil for no
+  /// pause.
   fileprivate func pauseBefore(_ attempt: Int) -> Duration? {
     if let retryAfter { return retryAfter }
     if case .throttled = self { return .seconds(attempt) }
@@ -212,7 +215,8 @@ extension FailureClass {
 }
 
 extension UpstreamFailure {
-  /// What a sign-in has sent may have counted. Sent again it would be refused, or count twice.
+  /// The server may have counted the secret that a sign-in sent. If credd sent it again, the server
+  /// would refuse it or count it twice.
   ///
   /// - Parameter what: `the answer` or `the code`.
   static func outcomeUnknown(of what: String, at upstream: Upstream) -> UpstreamFailure {
@@ -235,7 +239,7 @@ extension UpstreamFailure {
   /// Whether the password or an answer was wrong, or may have been.
   fileprivate var isRefusal: Bool { failureClass == .signInFailed && code == .signInFailed }
 
-  /// Whether the upstream has done nothing of what was asked.
+  /// Whether the upstream has certainly not carried out the request.
   fileprivate var wasNotCarriedOut: Bool {
     switch failureClass {
     case .throttled: true
@@ -243,6 +247,6 @@ extension UpstreamFailure {
     }
   }
 
-  /// Whether the upstream itself said what is wrong, and not that it has a fault.
+  /// Whether the upstream itself named the reason, and the reason is not its own fault.
   fileprivate var isNamed: Bool { reason != nil && evidence == .none }
 }

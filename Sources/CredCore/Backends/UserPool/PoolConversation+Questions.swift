@@ -1,9 +1,9 @@
-/// What is asked of the user, and the answers.
+/// The questions to the user, and the answers.
 extension PoolConversation {
-  /// A question with what its answer is for.
+  /// A question, with the purpose of its answer.
   struct Question: Sendable {
     enum Subject: Sendable {
-      /// A challenge of the pool's that the user answers as it is.
+      /// A challenge of the pool that the user answers directly.
       case pool(PoolChallenge)
       /// A way to sign in.
       case choice(PoolChallenge, [ChallengeName])
@@ -12,10 +12,10 @@ extension PoolConversation {
       case setup(PoolChallenge, [MFAFactor])
       /// The address for the codes of a second factor.
       case address(PoolChallenge)
-      /// The first code of an authenticator app. The Session is there once the pool has taken one:
-      /// it takes no second one.
+      /// The first code of an authenticator app. There is a Session once the pool has accepted a
+      /// code: it does not accept a second one.
       case appCode(PoolChallenge, SoftwareToken, proved: Secret?)
-      /// Whether the device is to be remembered.
+      /// The question whether the pool should remember the device.
       case device(ReceivedTokens, DeviceSecret, needsConsent: Bool)
     }
 
@@ -38,11 +38,12 @@ extension PoolConversation {
     _ subject: Question.Subject, name: String, after former: Question?, _ context: Context
   ) -> Action {
     let challenge = SignInChallenge(step(of: subject), name: name)
-    // The pool's own trigger asks once more, in place of an error.
+    // After a wrong answer, the pool's own trigger does not report an error, but asks again.
     let isTriggers = former?.isCustom ?? false && subject.isCustom
     let isSame = isTriggers && former?.challenge == challenge
     if isSame { wrongAnswers += 1 }
-    // It may put something new into each question: a sign-in has a few of them, guesses have many.
+    // The trigger may change something in each question. A sign-in has a few questions; guessing
+    // leads to many.
     let isOneTooMany =
       isTriggers && !isSame && unjudgedAnswers >= Limits.Challenge.freeQuestions
     if isOneTooMany { wrongAnswers += 1 }
@@ -79,7 +80,7 @@ extension PoolConversation {
     case .code(let medium, let destination): return .code(medium, destination: destination)
     case .mfaType(let types): return .select(types)
     case .newPassword(let required, let attributes):
-      // What has a value already must not be given again.
+      // An attribute that has a value already must not be given again.
       let missing = required.filter { name in
         !attributes.contains { $0.name == name && !$0.value.isEmpty }
       }
@@ -90,7 +91,7 @@ extension PoolConversation {
     }
   }
 
-  /// Parameters that the pool adds to those of its trigger.
+  /// Parameters that the pool adds to those of the trigger.
   private static let ownParameters = ["USERNAME", "USER_ID_FOR_SRP"]
 
   // MARK: Answers
@@ -110,7 +111,7 @@ extension PoolConversation {
     }
   }
 
-  /// Nothing changes before the answer is known to fit.
+  /// Takes an answer. Nothing changes until the answer is known to fit.
   private mutating func answer(
     _ question: Question, _ answers: ChallengeAnswers, _ metadata: ClientMetadata?,
     _ context: inout Context
@@ -258,7 +259,7 @@ extension PoolConversation {
 }
 
 extension PoolConversation.Question {
-  /// The same question, if the pool could not be told that it may go on after the code.
+  /// The same question, if the pool did not get the message to go on after the code.
   func proved(_ session: Secret?) -> Self {
     guard case .appCode(let challenge, let token, _) = subject else { return self }
     return Self(

@@ -1,4 +1,4 @@
-/// What the pool answers, and what follows by itself.
+/// The pool's replies, and the steps that follow without the user.
 extension PoolConversation {
   // MARK: Begin
 
@@ -14,7 +14,7 @@ extension PoolConversation {
     }
   }
 
-  /// Begins anew without the device that the pool does not know.
+  /// Begins again without the device that the pool does not know.
   mutating func startWithoutDevice(_ context: inout Context) -> Action {
     droppedDevice = device?.key
     device = nil
@@ -33,7 +33,7 @@ extension PoolConversation {
   private mutating func initiate(
     _ start: PoolSignInStart, pair: SRPKeyPair? = nil, isOfPassword: Bool = false
   ) -> Action {
-    // The SDKs send what is for the first trigger alone in the same member.
+    // The SDKs send the data for only the first trigger in the same member.
     let entries = input.metadata.entries + input.validationData.entries
     let metadata = (try? ClientMetadata(entries)) ?? input.metadata
     return send(
@@ -50,7 +50,7 @@ extension PoolConversation {
     return .send(request)
   }
 
-  /// - Parameter session: in place of the challenge's own.
+  /// - Parameter session: replaces the challenge's own Session.
   mutating func respond(
     _ answer: PoolAnswer, to challenge: PoolChallenge, _ sent: Sent, session: Secret? = nil
   ) -> Action {
@@ -136,7 +136,7 @@ extension PoolConversation {
       username = name
       if device == nil { device = Self.device(of: name, in: input) }
     }
-    // A wrong password ends the sign-in.
+    // The pool went on, so the password was right: a wrong one ends the sign-in.
     if sent.isOfPassword { isPasswordProved = true }
     switch challenge.kind {
     case .passwordVerifier(let srp, let userID):
@@ -178,7 +178,8 @@ extension PoolConversation {
     return givePassword(way, to: challenge, nil, &context)
   }
 
-  /// Gives the password of the request if there is one and it was not given yet. Else asks for one.
+  /// Gives the password of the request if there is one and it was not given yet. Else asks for a
+  /// password.
   mutating func givePassword(
     _ way: PasswordWay, to challenge: PoolChallenge, _ question: Question?,
     _ context: inout Context
@@ -197,7 +198,7 @@ extension PoolConversation {
     }
   }
 
-  /// SELECT_CHALLENGE. With a password at hand it is not asked.
+  /// SELECT_CHALLENGE. If there is a password, the user is not asked.
   private mutating func choiceWanted(
     _ choices: [String], _ challenge: PoolChallenge, _ context: inout Context
   ) -> Action {
@@ -223,7 +224,7 @@ extension PoolConversation {
   ) -> Action {
     let known = factors.compactMap(MFAFactor.init).filter { $0 != .sms }
     switch (known.count, known.first) {
-    // An older pool does not say what it takes.
+    // An older pool does not say which factors it accepts.
     case (0, _) where factors.isEmpty: return setUp(.app, challenge, nil, context)
     case (1, let factor?): return setUp(factor, challenge, nil, context)
     case (2..., _): return ask(.setup(challenge, known), to: challenge, context)
@@ -231,7 +232,7 @@ extension PoolConversation {
     }
   }
 
-  /// - Parameter question: by which the user chose it.
+  /// - Parameter question: the question with which the user chose the factor.
   mutating func setUp(
     _ factor: MFAFactor, _ challenge: PoolChallenge, _ question: Question?, _ context: Context
   ) -> Action {
@@ -259,8 +260,8 @@ enum PasswordWay: Sendable, Equatable {
 }
 
 extension PoolConversation.Plan {
-  /// Whether the pool may get the password itself. Where a proof is configured it may not, whatever
-  /// it asks.
+  /// Whether the pool may get the password itself. If a proof is configured, it may not, even if it
+  /// asks for the password.
   var mayShowPassword: Bool {
     switch flow {
     case .password, .choice: true

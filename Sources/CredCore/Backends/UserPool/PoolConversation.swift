@@ -1,14 +1,16 @@
-/// A sign-in at a user pool, from the user's name to the tokens: the pool asks, and this answers what
-/// it can by itself (proofs of the password and of a remembered device) and asks the user for the rest.
+/// A sign-in at a user pool, from the user's name to the tokens. The pool asks. The conversation
+/// itself answers with proofs of the password and of a remembered device, and asks the user for the
+/// rest.
 ///
-/// Events go in, one action comes out, and the daemon performs it; its outcome is the next event. It
-/// reads no clock and sends nothing. It changes no session: that begins with ``Action/finish(_:)``.
+/// An event goes in, one action comes out, and the daemon performs it; the outcome is the next
+/// event. The conversation reads no clock, sends nothing and changes no session. The session
+/// changes only after ``Action/finish(_:)``.
 public struct PoolConversation: Sendable {
-  /// What the backend's configuration says.
+  /// The settings of the backend's configuration.
   public struct Plan: Sendable, Equatable {
     /// The backend's name.
     public var backend: String
-    /// Of a user pool.
+    /// The issuer, which is a user pool.
     public var issuer: ProviderIssuer
     public var flow: UserPoolSettings.AuthFlow
     public var rememberDevice: UserPoolSettings.DeviceMemory
@@ -31,15 +33,15 @@ public struct PoolConversation: Sendable {
     }
   }
 
-  /// Who signs in, and with what.
+  /// The user who signs in, and the data for that.
   public struct Input: Sendable, Equatable {
-    /// As typed; an alias will do.
+    /// The user name as typed; it may be an alias.
     public var username: String
-    /// Nil where the pool asks for something else.
+    /// The password; nil if the pool asks for something else.
     public var password: Secret?
     /// For the pool's triggers, with each request.
     public var metadata = ClientMetadata()
-    /// The same, with the first request alone.
+    /// For the pool's triggers, only with the first request.
     public var validationData = ClientMetadata()
     /// Devices that the pool remembers for users of this uid, by their immutable names.
     public var devices: [(username: String, device: DeviceSecret)] = []
@@ -62,18 +64,18 @@ public struct PoolConversation: Sendable {
     case replied(PoolReply)
     /// A request or a computation has failed.
     case failed(UpstreamFailure)
-    /// - Parameter metadata: nil for that of the `login`.
+    /// - Parameter metadata: nil to use that of the `login`.
     case answered(ChallengeAnswers, metadata: ClientMetadata? = nil)
   }
 
   public enum Action: Sendable, Equatable {
     case compute(PoolProof)
     case send(PoolRequest)
-    /// Send it after a pause.
+    /// Send the request after a pause.
     case sendLater(PoolRequest, after: Duration)
     /// The pool has a question that was not asked before. An answer is due before ``deadline``.
     ///
-    /// - Parameter isRefusal: whether the question before is asked once more, because its answer was
+    /// - Parameter isRefusal: whether this is the former question again, because its answer was
     ///   wrong.
     case ask(SignInChallenge, isRefusal: Bool)
     /// The same question stays, because its answer was wrong or did not reach the pool.
@@ -88,38 +90,38 @@ public struct PoolConversation: Sendable {
   indirect enum State: Sendable {
     /// Goes to `preparing` or `sending`.
     case begun
-    /// SRP_A of a request. Goes to `sending` or `ended`.
+    /// Computes SRP_A of a request. Goes to `sending` or `ended`.
     case preparing(Prepared)
     /// Goes to `preparing`, `proving`, `sending`, `asked`, `confirming` or `ended`.
     case sending(Sent)
-    /// The proof that a challenge wants. Goes to `sending` or `ended`.
+    /// Computes the proof for a challenge. Goes to `sending` or `ended`.
     case proving(PoolChallenge, ofDevice: Bool)
     /// Goes to `sending`, `preparing`, `asked`, `confirming` or `ended`.
     case asked(Question)
-    /// The tokens are here, and the pool is told of this device. Goes to `asked` or `ended`.
+    /// The tokens have come, and the pool is being told of this device. Goes to `asked` or `ended`.
     case confirming(ReceivedTokens, DeviceSecret, Confirmation)
     case ended
   }
 
-  /// What an SRP_A is computed for.
+  /// The request for which an SRP_A is computed.
   enum Prepared: Sendable {
     case start
     case device(PoolChallenge)
-    /// With the question that the user answered, if any.
+    /// The password, with the question that the user answered, if any.
     case password(PoolChallenge, asChoice: Bool, Question?)
   }
 
   /// A request whose reply is awaited.
   struct Sent: Sendable {
-    /// The values that belong to its SRP_A.
+    /// The values for the request's SRP_A.
     var pair: SRPKeyPair?
-    /// The question whose answer it carries; nil if it carries none.
+    /// The question whose answer the request carries; nil if it carries none.
     var question: Question?
-    /// Whether it is about the device.
+    /// Whether the request is about the device.
     var isOfDevice = false
-    /// Whether it carries the password, or its proof.
+    /// Whether the request carries the password or its proof.
     var isOfPassword = false
-    /// MFA_SETUP, where the request sets up an authenticator app.
+    /// The challenge MFA_SETUP, if the request sets up an authenticator app.
     var setup: PoolChallenge?
   }
 
@@ -130,7 +132,7 @@ public struct PoolConversation: Sendable {
     let received: Instant
   }
 
-  /// How far the pool knows of a device.
+  /// How far the confirmation of a device is.
   enum Confirmation: Sendable {
     case computing
     case sending(DeviceVerifier, attempt: Int)
@@ -142,20 +144,20 @@ public struct PoolConversation: Sendable {
   /// The user's name for the next request.
   var username: String
   var device: DeviceSecret?
-  /// A device that the pool does not know any more. The second one of a sign-in is a failure.
+  /// A device that the pool does not know any more. A second such device in a sign-in is a failure.
   var droppedDevice: String?
-  /// Whether the password was given to a question that came for it.
+  /// Whether the password was given in answer to a question for it.
   var hasGivenPassword = false
   /// Whether the pool went on after it had the password.
   var isPasswordProved = false
   /// Requests since the user's last answer.
   var requests = 0
   var wrongAnswers = 0
-  /// Answers after which the pool's own trigger asked for something else: it did not say whether they
-  /// were right. They count as wrong if the sign-in comes to nothing.
+  /// How many answers the pool's trigger did not judge: it only asked another question. They count
+  /// as wrong if the sign-in ends without success.
   public internal(set) var unjudgedAnswers = 0
   var state = State.begun
-  /// The server's time, and when it was read.
+  /// The server's time, and when credd read it.
   var serverTime: (time: WallTime, at: Instant)?
 
   /// - Throws: if Cognito would refuse the name or the password.
@@ -179,19 +181,19 @@ public struct PoolConversation: Sendable {
     if case .asked(let question) = state { question.challenge } else { nil }
   }
 
-  /// Until when the question can be answered; nil if there is none.
+  /// Until when the question can be answered; nil if there is no question.
   public var deadline: Instant? {
     if case .asked(let question) = state { question.deadline } else { nil }
   }
 
-  /// The user who has proved a password, by the name that the pool gave; nil before.
+  /// The pool's name for the user, once a password was proved; nil before.
   public var provedUser: String? { isPasswordProved ? username : nil }
 
   /// Takes an event.
   ///
   /// - Parameters:
-  ///   - wallTime: the time of day, for a pool that does not say its own.
-  ///   - random: for the private values of proofs, and the password of a device.
+  ///   - wallTime: this host's time of day, for a pool that does not give its own.
+  ///   - random: draws the private values of proofs, and the password of a device.
   public mutating func handle(
     _ event: Event, now: Instant, wallTime: WallTime, random: inout any RandomNumberGenerator
   ) -> Action {
@@ -206,7 +208,7 @@ public struct PoolConversation: Sendable {
     }
   }
 
-  /// What an event needs.
+  /// The input of an event.
   struct Context {
     let now: Instant
     let wallTime: WallTime
@@ -216,11 +218,11 @@ public struct PoolConversation: Sendable {
   var upstream: Upstream { .backend(plan.backend) }
 
   static func device(of username: String, in input: Input) -> DeviceSecret? {
-    // Bytes: Swift takes composed and decomposed accents as equal, the pool as two users.
+    // Compares bytes: Swift takes composed and decomposed accents as equal, the pool as two users.
     input.devices.first { $0.username.utf8.elementsEqual(username.utf8) }?.device
   }
 
-  /// Turns what is wrong with an answer into its refusal.
+  /// Turns a problem of an answer into its refusal.
   static func answer<Value>(
     _ name: String, _ body: () throws(InvalidInput) -> Value
   ) throws(ProtocolError) -> Value {
@@ -228,21 +230,21 @@ public struct PoolConversation: Sendable {
   }
 }
 
-/// What a conversation with a user pool ends with.
+/// The result of a conversation with a user pool.
 public struct PoolSignInResult: Sendable, Equatable {
-  /// What goes into the session.
+  /// The data for the session.
   public let signIn: AcceptedSignIn
-  /// A device to keep: the pool knows it from now on, and it takes the place of a second factor.
+  /// A device to keep: the pool knows it from now on, and it replaces a second factor.
   public let newDevice: DeviceSecret?
-  /// A device that the pool knows from now on, and that the user has not told it to remember: it is
-  /// kept, but no sign-in uses it.
+  /// A device that the pool knows from now on, but that the user has not allowed it to remember.
+  /// credd keeps it, but no sign-in uses it.
   public let unusedDevice: DeviceSecret?
   /// The key of a device that the pool does not know any more.
   public let droppedDevice: String?
 }
 
 extension UserPoolSettings.AuthFlow {
-  /// Whether a sign-in cannot begin without a password.
+  /// Whether a sign-in needs a password to begin.
   public var needsPassword: Bool {
     switch self {
     case .srp, .password, .customSRP: true

@@ -1,6 +1,7 @@
-/// The two issuers of a user pool, between which its administrator may switch at any time
-/// (IssuerConfiguration, API_IssuerConfigurationType): the pool, its clients, users and keys stay the
-/// same, so they are one party. A renewal gives the ID token of whatever the pool is set to then.
+/// The two issuers of a user pool. Its administrator may switch between them at any time
+/// (IssuerConfiguration, API_IssuerConfigurationType). The pool, its clients, users and keys stay
+/// the same, so both issuers are one party. A renewal gives an ID token of the issuer that the pool
+/// has at that time.
 public struct PoolIssuers: Sendable, Hashable {
   public enum Form: Sendable, Hashable {
     /// `https://cognito-idp.REGION.SUFFIX/POOL`.
@@ -15,8 +16,8 @@ public struct PoolIssuers: Sendable, Hashable {
     documentedKey = pool.loginsKey
   }
 
-  /// Nil for an issuer that is no user pool's, to the byte: with another scheme, another host than that
-  /// of the pool's region, a port, or a slash at its end.
+  /// Returns nil unless the text is exactly the issuer of a user pool. Another scheme, another host
+  /// than that of the pool's region, a port, or a slash at the end makes it another issuer.
   public init?(_ issuer: String) {
     guard let id = issuer.split(separator: "/", omittingEmptySubsequences: false).last,
       let pool = try? UserPoolID(String(id))
@@ -25,21 +26,21 @@ public struct PoolIssuers: Sendable, Hashable {
     guard form(of: issuer) != nil else { return nil }
   }
 
-  /// Whether both are the same party: equal to the byte, or issuers of one pool.
+  /// Whether both are the same party: equal bytes, or issuers of one pool.
   public static func areSame(_ one: String, _ other: String) -> Bool {
     one.utf8.elementsEqual(other.utf8)
       || PoolIssuers(one).map { $0.form(of: other) != nil } ?? false
   }
 
-  /// Which of the two an issuer is; nil if it is another party.
+  /// Which of the two an issuer is; nil if it belongs to another party.
   public func form(of issuer: String) -> Form? {
     [Form.original, .updated].first { issuer.utf8.elementsEqual(self.issuer($0).utf8) }
   }
 
   public func issuer(_ form: Form) -> String { "https://\(loginsKey(form))" }
 
-  /// The key in the logins map of an identity pool. Cognito documents that of the original issuer alone
-  /// (GetId, Logins), and does not say which one it wants of a pool with the updated issuer.
+  /// The key in the logins map of an identity pool. Cognito documents only the key of the original
+  /// issuer (GetId, Logins). It does not say which key a pool with the updated issuer needs.
   public func loginsKey(_ form: Form) -> String {
     switch form {
     case .original: documentedKey

@@ -1,5 +1,5 @@
-/// One request of a sign-in at a user pool, as a value: the app client's secret is added when it is
-/// sent.
+/// One request of a sign-in at a user pool, as a value. The app client's secret is added when the
+/// request is sent.
 public enum PoolRequest: Sendable, Equatable {
   /// InitiateAuth.
   case initiate(
@@ -13,10 +13,10 @@ public enum PoolRequest: Sendable, Equatable {
   case verifySoftwareToken(session: Secret, code: Secret, name: String?)
   /// ConfirmDevice.
   case confirmDevice(accessToken: Secret, key: String, DeviceVerifier)
-  /// UpdateDeviceStatus: the device is remembered.
+  /// UpdateDeviceStatus: the pool remembers the device.
   case rememberDevice(accessToken: Secret, key: String)
 
-  /// Whether it asks the pool to send a message.
+  /// Whether the request asks the pool to send a message.
   public var asksForMessage: Bool {
     guard case .respond(let answer, _, _, _, _) = self else { return false }
     return switch answer {
@@ -26,22 +26,23 @@ public enum PoolRequest: Sendable, Equatable {
     }
   }
 
-  /// Whether it answers a question of the pool's own trigger, which may send a message with the next.
+  /// Whether the request answers a question of the pool's own trigger, which may send a message
+  /// with its next question.
   public var answersTrigger: Bool {
     if case .respond(.custom, _, _, _, _) = self { true } else { false }
   }
 
-  /// Whether the pool may send a message for it, asked or not.
+  /// Whether the pool may send a message because of the request, even without being asked.
   public var maySendMessage: Bool {
     switch self {
-    // What follows is the pool's part of the proof.
+    // The pool answers with its part of the proof, and sends no message.
     case .initiate(.srp, _, _, _), .initiate(.customAfterSRP, _, _, _): false
     case .initiate, .respond: true
     case .associateSoftwareToken, .verifySoftwareToken, .confirmDevice, .rememberDevice: false
     }
   }
 
-  /// What must not come back in a message.
+  /// Secrets that messages must not repeat.
   public var secrets: [Secret] {
     switch self {
     case .initiate(let start, _, _, let metadata): start.secrets + metadata.secrets
@@ -56,13 +57,13 @@ public enum PoolRequest: Sendable, Equatable {
   }
 }
 
-/// What a ``PoolRequest`` brings.
+/// The reply to a ``PoolRequest``.
 public enum PoolReply: Sendable, Equatable {
   case signIn(PoolSignInReply)
   case softwareToken(SoftwareToken)
-  /// The authenticator app is set up: the Session to go on with.
+  /// The authenticator app is set up; with the Session for the next request.
   case softwareTokenVerified(session: Secret?)
-  /// - Parameter needsConsent: whether the user has to say that the device is to be remembered.
+  /// - Parameter needsConsent: whether the user must agree that the pool remembers the device.
   case deviceConfirmed(needsConsent: Bool)
   case deviceRemembered
 }
@@ -111,10 +112,10 @@ extension UserPoolClient {
   }
 }
 
-/// A computation with large numbers, for a thread.
+/// A computation with large numbers, which must run on a thread.
 public enum PoolProof: Sendable, Equatable {
   case keyPair(SRPPrivateValue)
-  /// - Parameter time: the server's.
+  /// - Parameter time: the server's time.
   case claim(SRPKeyPair, SRPIdentity, SRPChallenge, at: WallTime)
   case deviceVerifier(DeviceSecret, DeviceSalt)
 
@@ -122,7 +123,7 @@ public enum PoolProof: Sendable, Equatable {
     case keyPair(SRPKeyPair)
     case claim(SRPClaim)
     case deviceVerifier(DeviceVerifier)
-    /// The server's value makes a secret that does not depend on the password.
+    /// With the server's value, the secret would not depend on the password.
     case refused(SRPError)
   }
 

@@ -1,6 +1,7 @@
 extension ProviderToken {
-  /// - Throws: if it is no token, or one of another kind, client or pool. An access token in place
-  ///   of an ID token would go to others, who could use it for the account.
+  /// - Throws: if it is not a token, or a token of another kind, client or pool. If an access token
+  ///   were taken as an ID token, credd would pass it to others, who could change the account with
+  ///   it.
   init(_ token: Secret, _ kind: Kind, of client: UserPoolClient) throws(InvalidInput) {
     guard token.count <= Limits.Upstream.tokenLength, token.bytes.allSatisfy(\.isVisible) else {
       throw InvalidInput(field: kind.member, reason: "is too long or not printable ASCII")
@@ -16,7 +17,7 @@ extension ProviderToken {
     deviceKey = (claims?["device_key"]?.text).flatMap { try? DeviceKey.checked($0) }
   }
 
-  /// The scope `aws.cognito.signin.user.admin`. A token whose claims cannot be read may have it.
+  /// The scope `aws.cognito.signin.user.admin`. A token with unreadable claims may have that scope.
   static func mayChangeAccount(_ token: Secret) -> Bool {
     guard let claims = JWT.claims(of: token) else { return true }
     let scopes = claims["scope"]?.text?.split(separator: " ") ?? []
@@ -40,7 +41,7 @@ extension ProviderToken {
       }
     }
 
-    /// Claims that a trigger of the pool has removed are not missed.
+    /// Missing claims are no error, because a trigger of the pool may remove claims.
     fileprivate func check(_ claims: JSONValue?, of client: UserPoolClient) throws(InvalidInput) {
       if let use = claims?["token_use"]?.text, use != rawValue {
         throw InvalidInput(field: member, reason: "is a token for another use")
@@ -49,7 +50,7 @@ extension ProviderToken {
       if let owner, owner.text != client.id {
         throw InvalidInput(field: member, reason: "is for another app client")
       }
-      // An emulator's issuer has a host of its own.
+      // An emulator's issuer has another host.
       if let issuer = claims?["iss"]?.text, !issuer.hasSuffix("/\(client.pool)") {
         throw InvalidInput(field: member, reason: "is from another user pool")
       }
@@ -70,7 +71,7 @@ extension ProviderTokens {
       newDevice: try NewDevice(result["NewDeviceMetadata"]))
   }
 
-  /// Seconds: a token lasts at most a day.
+  /// In seconds: a token lasts at most a day.
   private static let longestLifetime = 86_400.0
 
   private static func refreshToken(in result: JSONValue) throws(InvalidInput) -> Secret? {
@@ -84,7 +85,7 @@ extension ProviderTokens {
   }
 }
 
-/// What InitiateAuth and RespondToAuthChallenge answer.
+/// The reply to InitiateAuth and RespondToAuthChallenge.
 public struct PoolSignInReply: Sendable, Equatable {
   public enum Step: Sendable, Equatable {
     case challenge(PoolChallenge)
@@ -99,7 +100,7 @@ public struct PoolSignInReply: Sendable, Equatable {
 extension UserPoolClient {
   /// Reads the reply to InitiateAuth, RespondToAuthChallenge and GetTokensFromRefreshToken.
   ///
-  /// - Parameter purpose: of the request, for what a failure means.
+  /// - Parameter purpose: the purpose of the request, which decides the meaning of a failure.
   public func signInReply(
     from reply: HTTPReply, to purpose: UserPoolPurpose
   ) throws(UpstreamFailure) -> PoolSignInReply {
@@ -117,7 +118,7 @@ extension UserPoolClient {
     }
   }
 
-  /// Reads the tokens of a renewal, which asks nothing back.
+  /// Reads the tokens of a renewal, which has no challenges.
   public func renewal(from reply: HTTPReply) throws(UpstreamFailure) -> ProviderTokens {
     guard case .tokens(let tokens) = try signInReply(from: reply, to: .renewal).step else {
       throw .malformed(
@@ -142,9 +143,10 @@ extension UserPoolClient {
 // MARK: Renewal and the end of a session
 
 extension UserPoolClient {
-  /// GetTokensFromRefreshToken: with and without rotation. It takes the client's secret itself.
+  /// GetTokensFromRefreshToken, with and without rotation. The request carries the client's secret
+  /// itself.
   ///
-  /// - Parameter device: the key of the device to which the token is tied; without it, Cognito
+  /// - Parameter device: the key of the device to which the token is tied. Without it, Cognito
   ///   refuses such a token.
   public func getTokens(
     refreshToken: Secret, device: String? = nil
@@ -156,10 +158,10 @@ extension UserPoolClient {
     }
   }
 
-  /// The same by REFRESH_TOKEN_AUTH, for a pool or an emulator that is older. A pool with rotation
-  /// refuses it.
+  /// A renewal by REFRESH_TOKEN_AUTH, for an older pool or emulator. A pool with rotation refuses
+  /// it.
   ///
-  /// - Parameter user: the immutable name, of which the hash is made; not sent itself.
+  /// - Parameter user: the immutable name. Only its hash is sent.
   public func initiateAuth(
     refreshToken: Secret, of user: PoolUsername, device: String? = nil
   ) -> HTTPRequest {
@@ -173,7 +175,7 @@ extension UserPoolClient {
     }
   }
 
-  /// RevokeToken: ends a refresh token and all tokens that came of it.
+  /// RevokeToken: ends a refresh token and all tokens made from it.
   public func revoke(refreshToken: Secret) -> HTTPRequest {
     clientRequest(.revokeToken) {
       $0.field("Token", refreshToken)

@@ -1,10 +1,11 @@
-/// The user pool of a profile, its own or the one that is linked.
+/// The user pool of a profile: its own, or the linked one.
 extension Profile {
-  /// Of its user pool; nil with another backend.
+  /// The settings of the user pool; nil with another backend.
   var userPool: UserPoolSettings? { backend?.kind as? UserPoolSettings }
 
-  /// By whose user pool users sign in with a name: the profile itself, or the one that is linked. Nil
-  /// where the backend takes the passwords, or nobody does.
+  /// The profile through whose user pool users sign in with a name: the profile itself, or the
+  /// linked one. Nil if the backend takes the passwords, or if there are no sign-ins with
+  /// passwords.
   public var poolProfile: Profile? {
     let candidate = plan.backend == .password ? self : signInProfile
     return candidate.userPool == nil ? nil : candidate
@@ -23,7 +24,7 @@ extension Profile {
       id: issuer.clientID, secret: secret)
   }
 
-  /// How a conversation with the profile's user pool goes; nil without one.
+  /// The plan of conversations with the profile's user pool; nil without a pool.
   public var conversationPlan: PoolConversation.Plan? {
     guard let backend, let userPool, let issuer = plan.backend.issuer else { return nil }
     return PoolConversation.Plan(
@@ -31,7 +32,7 @@ extension Profile {
       rememberDevice: userPool.rememberDevice)
   }
 
-  /// Why clients may send nothing for the triggers of a user pool; nil if they may.
+  /// Why clients may send no data for the triggers of a user pool; nil if they may.
   public var refusalOfMetadata: ProtocolError? {
     guard let userPool = poolProfile?.userPool else {
       return ProtocolError(

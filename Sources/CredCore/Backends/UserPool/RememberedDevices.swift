@@ -1,8 +1,8 @@
-/// The devices of one uid that user pools remember. They outlive a logout: the next sign-in needs no
-/// second factor. They are as secret as passwords.
+/// The devices of one uid that user pools remember. They outlive a logout, so that the next sign-in
+/// needs no second factor. They are as secret as passwords.
 public struct RememberedDevices: Sendable, Equatable {
-  /// Whose a device is. Another person with the uid, another pool or another app client does not get
-  /// it.
+  /// The owner of a device. Another person with the uid, another pool or another app client does
+  /// not get it.
   public struct Owner: Sendable, Equatable {
     public let person: SessionOwner
     public let issuer: ProviderIssuer
@@ -24,7 +24,7 @@ public struct RememberedDevices: Sendable, Equatable {
   fileprivate struct Entry: Sendable, Equatable {
     let owner: Owner
     let device: DeviceSecret
-    /// Whether sign-ins use it. Else the user may still have it remembered.
+    /// Whether sign-ins use the device. If not, the user may still agree to have it remembered.
     var isUsed: Bool
   }
 
@@ -35,12 +35,13 @@ public struct RememberedDevices: Sendable, Equatable {
 
   public var isEmpty: Bool { entries.isEmpty }
 
-  /// The device of an owner, whether or not it is used.
+  /// The device of an owner, whether or not sign-ins use it.
   public func known(of owner: Owner) -> DeviceSecret? {
     entries.last { $0.owner == owner }?.device
   }
 
-  /// A person's devices at a pool that sign-ins use, each with the immutable name of its user there.
+  /// The devices of a person that sign-ins at a pool use, each with the immutable name of its user
+  /// there.
   public func devices(
     of person: SessionOwner, at issuer: ProviderIssuer
   ) -> [(username: String, device: DeviceSecret)] {
@@ -48,8 +49,8 @@ public struct RememberedDevices: Sendable, Equatable {
       .map { ($0.owner.username, $0.device) }
   }
 
-  /// Keeps an owner's device in place of the former one. Of too many, the oldest goes; one that is
-  /// not used goes first.
+  /// Keeps an owner's device in place of the former one. If there are too many, the oldest is
+  /// dropped; unused ones are dropped first.
   public mutating func keep(_ device: DeviceSecret, of owner: Owner, isUsed: Bool = true) {
     forget(owner)
     entries.append(Entry(owner: owner, device: device, isUsed: isUsed))
@@ -69,12 +70,12 @@ public struct RememberedDevices: Sendable, Equatable {
     entries.removeAll { $0.owner == owner }
   }
 
-  /// Drops a pool's devices, whatever the user's name there was.
+  /// Drops all devices at a pool, of any user name.
   public mutating func forgetAll(of issuer: ProviderIssuer) {
     entries.removeAll { $0.owner.issuer == issuer }
   }
 
-  /// Drops what is not this person's.
+  /// Drops the devices of other persons.
   public mutating func keepOnly(of person: SessionOwner) {
     entries.removeAll { $0.owner.person != person }
   }
@@ -84,9 +85,9 @@ public struct RememberedDevices: Sendable, Equatable {
 
 extension RememberedDevices {
   private enum Tag {
-    /// As in a session's record.
+    /// The uid, as in a session's record.
     static let uid: UInt8 = 1
-    /// Of the record; sessions have 1 to 7.
+    /// The kind of the record; those of sessions are 1 to 7.
     static let device: UInt8 = 8
   }
 
@@ -99,7 +100,7 @@ extension RememberedDevices {
     static let key: UInt8 = 6
     static let groupKey: UInt8 = 7
     static let password: UInt8 = 8
-    /// Left out for a device that is used.
+    /// Omitted if sign-ins use the device.
     static let isUnused: UInt8 = 9
   }
 
@@ -141,7 +142,7 @@ extension RememberedDevices.Entry {
   private typealias Tag = RememberedDevices.DeviceTag
 
   fileprivate func write(to writer: inout SnapshotWriter) {
-    // As in a session's record: empty for a uid without a name.
+    // The name, as in a session's record; empty for a uid without a name.
     if owner.person != .unknown { writer.field(Tag.person, owner.person.name ?? "") }
     writer.field(Tag.pool, owner.issuer.pool?.description)
     writer.field(Tag.clientID, owner.issuer.clientID)

@@ -7,7 +7,7 @@ public enum SRPGroup {
   /// `k = H(pad(N) | pad(g))`: 32 bytes.
   public static let multiplier =
     Hex.decode("538282c4354742d7cbbde2359fcf67f9f5b3a6b08791e5011b43b8a5b66d9ee6".utf8) ?? []
-  /// Bytes of the prime.
+  /// The length of the prime in bytes.
   public static let byteCount = 384
 
   private static let digits = """
@@ -24,7 +24,7 @@ public enum SRPGroup {
 
 /// The two computations of an SRP client with large numbers, implemented by the runtime.
 ///
-/// A power takes some milliseconds, so all that computes with it runs on a thread: see
+/// Computing a power takes some milliseconds, so everything that computes one runs on a thread: see
 /// `BackgroundLane.proofs` of the service.
 public protocol SRPArithmetic: Sendable {
   /// `g^exponent mod N`, big-endian, in ``SRPGroup/byteCount`` bytes.
@@ -33,10 +33,10 @@ public protocol SRPArithmetic: Sendable {
   func sharedSecret(_ terms: SRPTerms) -> Secret?
 }
 
-/// What an SRP proof needs.
+/// The functions that an SRP proof needs.
 public typealias SRPCrypto = Digests & SRPArithmetic
 
-/// The numbers that a shared secret is computed from, big-endian.
+/// The numbers from which a shared secret is computed, big-endian.
 public struct SRPTerms: Sendable, Equatable {
   /// `a`, from 1 on.
   public let privateValue: Secret

@@ -1,16 +1,16 @@
-/// A whole number of SRP, zero or more. Some of them are secret, so none of them shows.
+/// A whole number of SRP, zero or more. Some numbers are secret, so no number is shown in logs.
 public struct SRPInteger: Sendable, Equatable {
-  /// Big-endian, without a zero byte in front: none for zero.
+  /// Big-endian, without zero bytes in front; empty for zero.
   public let magnitude: Secret
 
-  /// - Parameter bigEndian: may have zero bytes in front.
+  /// - Parameter bigEndian: the bytes, which may have zeros in front.
   public init(_ bigEndian: some Collection<UInt8>) {
     magnitude = Secret(Array(bigEndian.drop { $0 == 0 }))
   }
 
-  /// Reads hexadecimal digits: an odd number of them too, and zeros in front.
+  /// Reads hexadecimal digits. Their number may be odd, and there may be zeros in front.
   ///
-  /// - Parameter most: bytes of the largest number.
+  /// - Parameter most: the length of the largest number in bytes.
   init(
     hexadecimal text: some Collection<UInt8>, _ name: String, atMost most: Int
   ) throws(SRPError) {
@@ -25,8 +25,8 @@ public struct SRPInteger: Sendable, Equatable {
 
   public var isZero: Bool { magnitude.isEmpty }
 
-  /// The bytes that go into hashes and over the wire: the shortest ones in two's complement, so a
-  /// zero byte comes before a first byte with its top bit set, and before nothing.
+  /// The bytes that go into hashes and over the wire: the shortest form in two's complement. So a
+  /// zero byte comes first if the top bit of the first byte is set, or if there are no bytes.
   public var padded: [UInt8] {
     let needsZero = magnitude.bytes.first.map { $0 >= 0x80 } ?? true
     return (needsZero ? [0] : []) + magnitude.bytes
@@ -34,7 +34,7 @@ public struct SRPInteger: Sendable, Equatable {
 
   /// The same number in `count` bytes.
   ///
-  /// It must fit into them.
+  /// The number must fit into them.
   func bytes(_ count: Int) -> Secret {
     Secret([UInt8](repeating: 0, count: count - magnitude.count) + magnitude.bytes)
   }
@@ -46,22 +46,22 @@ public struct SRPInteger: Sendable, Equatable {
   }
 }
 
-/// Why an exchange ends before anything is sent that is derived from the password. The server, or
-/// somebody in its place, sent a wrong value. Names of values are those of the challenge.
+/// Why an exchange ends before credd sends anything derived from the password. The server, or an
+/// attacker in its place, sent a wrong value. Names of values are those of the challenge.
 public enum SRPError: Error, Sendable, Equatable {
   case missing(String)
   case notHexadecimal(String)
   case notBase64(String)
   case tooLong(String)
-  /// B is zero modulo N, or not below N. With such a B its sender needs no password to know the
-  /// secret.
+  /// B is zero modulo N, or not below N. With such a B, the sender would know the secret without
+  /// the password.
   case serverValueOutOfRange
-  /// u is zero: the password would not matter.
+  /// u is zero: the secret would not depend on the password.
   case zeroScramble
   /// The base of the secret, or the secret itself, is zero.
   case zeroSecret
 
-  /// The same for messages.
+  /// This error as ``InvalidInput``, for messages.
   public var asInput: InvalidInput {
     switch self {
     case .missing(let name): InvalidInput(field: name, reason: "is missing or empty")

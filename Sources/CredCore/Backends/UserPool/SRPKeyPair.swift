@@ -1,6 +1,6 @@
-/// `a`, which one exchange uses. It is drawn on the loop; what is computed with it, on a thread.
+/// `a`, which one exchange uses. It is drawn on the loop; computations with it run on a thread.
 public struct SRPPrivateValue: Sendable, Equatable {
-  /// 256 bits, as much as iOS's SDK and twice the strength of the group.
+  /// 256 bits, as in the iOS SDK, and twice the strength of the group.
   static let byteCount = 32
 
   let bytes: Secret
@@ -14,7 +14,7 @@ public struct SRPPrivateValue: Sendable, Equatable {
     self.bytes = Secret(bytes)
   }
 
-  /// For known answers.
+  /// For tests with known answers.
   init(known: SRPInteger) {
     bytes = known.magnitude
   }
@@ -33,23 +33,23 @@ public struct SRPKeyPair: Sendable, Equatable {
   }
 }
 
-/// What the server asks for in PASSWORD_VERIFIER and DEVICE_PASSWORD_VERIFIER.
+/// The server's part of PASSWORD_VERIFIER and DEVICE_PASSWORD_VERIFIER.
 public struct SRPChallenge: Sendable, Equatable {
-  /// Bytes of a salt: four times those that Cognito makes.
+  /// The most bytes of a salt: four times as many as Cognito uses.
   static let longestSalt = 64
 
   let salt: SRPInteger
   /// `B`, from 1 to N - 1.
   let serverValue: SRPInteger
-  /// As received: it goes back so.
+  /// The block as received, because it goes back in this form.
   let secretBlock: Secret
-  /// The same, decoded: it is signed so.
+  /// The decoded block, because the signature covers this form.
   let decodedSecretBlock: Secret
 
   /// Reads the parameters SALT, SRP_B and SECRET_BLOCK.
   ///
-  /// - Throws: if one of them is missing, malformed or too long, or if B lets the server know the
-  ///   secret without the password.
+  /// - Throws: if a parameter is missing, malformed or too long, or if B would let the server know
+  ///   the secret without the password.
   public init(salt: Secret?, serverValue: Secret?, secretBlock: Secret?) throws(SRPError) {
     self.salt = try SRPInteger(
       hexadecimal: Self.required(salt, "SALT"), "SALT", atMost: Self.longestSalt)

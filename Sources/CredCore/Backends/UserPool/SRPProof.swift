@@ -1,4 +1,4 @@
-/// Who proves to know what: a user a password, or a device its secret.
+/// The side that proves a secret: a user proves a password, a device proves its own secret.
 public struct SRPIdentity: Sendable, Equatable {
   /// The pool's name, or the device group's key.
   let group: String
@@ -8,7 +8,7 @@ public struct SRPIdentity: Sendable, Equatable {
 
   /// - Parameters:
   ///   - userID: USER_ID_FOR_SRP of the challenge, which may differ from the name that was typed.
-  ///   - password: as typed: neither trimmed nor normalised, which no SDK does.
+  ///   - password: the password as typed. Like the SDKs, credd neither trims nor normalises it.
   public static func user(_ userID: String, of pool: UserPoolID, password: Secret) -> SRPIdentity {
     SRPIdentity(group: pool.name, name: userID, password: password)
   }
@@ -22,14 +22,14 @@ public struct SRPIdentity: Sendable, Equatable {
     var text = Array(group.utf8) + Array(name.utf8)
     text.append(UInt8(ascii: ":"))
     password.append(to: &text)
-    // The inner hash is 32 bytes, even where it begins with a zero.
+    // The inner hash has 32 bytes, even if it begins with a zero.
     return Secret(digests.sha256(salt.padded + digests.sha256(text)))
   }
 }
 
-/// The proof, as the response to the challenge carries it.
+/// The proof, in the form of the response to the challenge.
 public struct SRPClaim: Sendable, Equatable {
-  /// PASSWORD_CLAIM_SECRET_BLOCK: as received.
+  /// PASSWORD_CLAIM_SECRET_BLOCK, as received.
   let secretBlock: Secret
   /// PASSWORD_CLAIM_SIGNATURE, in base64.
   let signature: Secret
@@ -40,13 +40,13 @@ public struct SRPClaim: Sendable, Equatable {
 extension SRPKeyPair {
   /// The proof. Computes powers: call it on a thread.
   ///
-  /// - Parameter now: the server's time, which it compares with its own within minutes.
-  /// - Throws: if the server's value makes a secret that does not depend on the password.
+  /// - Parameter now: the server's time. The server accepts a difference of some minutes.
+  /// - Throws: if, with the server's value, the secret would not depend on the password.
   public func claim(
     _ identity: SRPIdentity, _ challenge: SRPChallenge, at now: WallTime, crypto: some SRPCrypto
   ) throws(SRPError) -> SRPClaim {
     let key = try claimKey(identity, challenge, crypto)
-    // Taken once, so that the bytes that are signed are those that are sent.
+    // Made once, so that the signed bytes equal the sent bytes.
     let timestamp = now.userPoolTimestamp
     let message =
       Array(identity.group.utf8) + Array(identity.name.utf8) + challenge.decodedSecretBlock.bytes
@@ -73,7 +73,7 @@ extension SRPKeyPair {
     return Self.derivedKey(of: secret, salt: scramble, crypto)
   }
 
-  /// RFC 5869 with SHA-256, one block of it.
+  /// RFC 5869 with SHA-256; only one block is needed.
   private static func derivedKey(
     of secret: SRPInteger, salt: SRPInteger, _ digests: some Digests
   ) -> Secret {

@@ -1,5 +1,5 @@
-/// Whose authenticator app is set up: that of a signed-in user, or that of one who must set one up
-/// to sign in.
+/// The user whose authenticator app is set up: a signed-in user, or one who must set up an app to
+/// sign in.
 public enum SoftwareTokenOwner: Sendable, Equatable {
   case user(accessToken: Secret)
   /// The Session of the challenge MFA_SETUP.
@@ -21,7 +21,7 @@ public enum SoftwareTokenOwner: Sendable, Equatable {
 }
 
 extension UserPoolClient {
-  /// AssociateSoftwareToken: a new secret for the app. It makes the former one void.
+  /// AssociateSoftwareToken: asks for a new secret for the app. The former secret becomes void.
   public func associateSoftwareToken(of owner: SoftwareTokenOwner) -> HTTPRequest {
     request(.associateSoftwareToken) { $0.field(owner.member.name, owner.member.value) }
   }
@@ -36,7 +36,7 @@ extension UserPoolClient {
 
   /// VerifySoftwareToken.
   ///
-  /// - Parameter name: of the app, for the user.
+  /// - Parameter name: a name of the app, for the user.
   public func verifySoftwareToken(
     of owner: SoftwareTokenOwner, code: Secret, name: String? = nil
   ) throws(InvalidInput) -> HTTPRequest {
@@ -51,7 +51,8 @@ extension UserPoolClient {
     }
   }
 
-  /// Reads the reply to VerifySoftwareToken: the Session to go on with; nil for a signed-in user.
+  /// Reads the reply to VerifySoftwareToken: the Session for the next request; nil for a signed-in
+  /// user.
   public func softwareTokenVerified(
     from reply: HTTPReply, of owner: SoftwareTokenOwner
   ) throws(UpstreamFailure) -> Secret? {
@@ -71,7 +72,7 @@ extension UserPoolClient {
 public struct SoftwareToken: Sendable, Equatable {
   /// In base32.
   public let secret: Secret
-  /// Goes back with the code; nil for a signed-in user.
+  /// The Session, which goes back with the code; nil for a signed-in user.
   public let session: Secret?
 
   init(_ object: JSONValue) throws(InvalidInput) {
@@ -86,7 +87,7 @@ public struct SoftwareToken: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - issuer: the name that the app shows; without a colon.
-  ///   - username: the account that it shows.
+  ///   - username: the account that the app shows.
   public func uri(issuer: String, username: String) -> Secret {
     let issuer = PercentEncoding.encode(issuer)
     var text = Array("otpauth://totp/\(issuer):\(PercentEncoding.encode(username))?secret=".utf8)

@@ -1,4 +1,4 @@
-/// What a person does with an account before signing in.
+/// Actions on an account before signing in.
 extension UserPoolClient {
   /// SignUp.
   ///
@@ -29,7 +29,8 @@ extension UserPoolClient {
     }
   }
 
-  /// ConfirmSignUp. ForceAliasCreation is left out: it would take an address from another user.
+  /// ConfirmSignUp. ForceAliasCreation is not sent, because it would take an address from another
+  /// user.
   public func confirmSignUp(
     _ user: PoolUsername, code: Secret
   ) throws(InvalidInput) -> HTTPRequest {
@@ -69,15 +70,15 @@ extension UserPoolClient {
     clientRequest(.forgotPassword) { $0.user(user) }
   }
 
-  /// Reads the reply to ResendConfirmationCode and ForgotPassword: where the code went. That is no
-  /// proof that there is such a user: a pool may invent it.
+  /// Reads the reply to ResendConfirmationCode and ForgotPassword: where the code went. That does
+  /// not prove that the user exists, because a pool may invent a destination.
   public func codeSent(from reply: HTTPReply) throws(UpstreamFailure) -> SignUpResult.Delivery? {
     SignUpResult.Delivery(try success(reply, .codeRequest)["CodeDeliveryDetails"])
   }
 }
 
 extension SignUpResult.Delivery {
-  /// Reads `CodeDeliveryDetails`; nil if it says nothing. The pool has masked the address.
+  /// Reads `CodeDeliveryDetails`; nil if it is empty. The pool has masked the address.
   init?(_ value: JSONValue?) {
     guard let medium = value?["DeliveryMedium"]?.text,
       let destination = value?["Destination"]?.secret.flatMap({ RemoteText.plain($0.bytes) })

@@ -1,4 +1,4 @@
-/// Which actions of `account` a user pool does.
+/// The actions of `account` that a user pool allows.
 extension UserPoolSettings {
   public func refusal(of input: AccountInput, at place: String) -> ProtocolError? {
     guard accountActions.contains(input.action) else {
@@ -11,7 +11,7 @@ extension UserPoolSettings {
 }
 
 extension AccountInput {
-  /// What any user pool would refuse, said before it is asked.
+  /// The refusal of an action that any user pool would refuse, so that credd need not ask.
   fileprivate var refusalByAnyPool: ProtocolError? {
     do throws(InvalidInput) {
       try check()

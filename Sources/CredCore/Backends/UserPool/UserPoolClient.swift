@@ -1,8 +1,8 @@
 /// One app client of a Cognito user pool: makes requests and reads replies (Cognito user pools API
 /// reference, 2016-04-18).
 ///
-/// JSON 1.1 over POST. No request is signed: an access token travels in the body. The app client's
-/// id names the pool.
+/// JSON 1.1 over POST. Requests are not signed; an access token is sent in the body. The app
+/// client's id identifies the pool.
 public struct UserPoolClient: Sendable, Equatable {
   /// The backend's name in the configuration, for messages.
   public let backend: String
@@ -87,7 +87,7 @@ public enum UserPoolOperation: String, Sendable, CaseIterable {
   case forgetDevice = "ForgetDevice"
 }
 
-/// A user name as one request sends it, with its SECRET_HASH: Cognito compares the two.
+/// A user name in the form that one request sends, with its SECRET_HASH: Cognito compares the two.
 public struct PoolUsername: Sendable, Equatable {
   public let name: String
   /// Nil for a client without a secret.
@@ -95,8 +95,8 @@ public struct PoolUsername: Sendable, Equatable {
 }
 
 extension UserPoolClient {
-  /// - Parameter name: as typed in requests that begin something, and as the pool answered
-  ///   (USERNAME) in those that continue it. The hash is made of the same name.
+  /// - Parameter name: the name as typed, in requests that begin something; the pool's name for the
+  ///   user (USERNAME), in those that continue it. The hash is made from the same name.
   /// - Throws: if Cognito would refuse the name.
   public func username(
     _ name: String, digests: some Digests
@@ -117,7 +117,7 @@ extension UserPoolClient {
   }
 }
 
-/// ClientMetadata: what a client passes on to the pool's triggers.
+/// ClientMetadata: data that a client passes to the pool's triggers.
 public struct ClientMetadata: Sendable, Equatable {
   public let entries: [(name: String, value: Secret)]
 
@@ -138,7 +138,7 @@ public struct ClientMetadata: Sendable, Equatable {
     self.entries = entries
   }
 
-  /// What must not come back in a message.
+  /// Secrets that messages must not repeat.
   public var secrets: [Secret] { entries.map(\.value) }
 
   public static func == (one: ClientMetadata, other: ClientMetadata) -> Bool {
@@ -147,12 +147,12 @@ public struct ClientMetadata: Sendable, Equatable {
 }
 
 extension JSONWriter {
-  /// Nothing where there is none.
+  /// Adds a member; nothing if there is no value.
   mutating func field(_ name: String, _ value: Secret?) {
     if let value { field(name, value) }
   }
 
-  /// `Username` and `SecretHash` of the calls that have them as members.
+  /// Adds `Username` and `SecretHash`, for calls that have them as members.
   mutating func user(_ user: PoolUsername) {
     field("Username", user.name)
     field("SecretHash", user.secretHash)
@@ -165,7 +165,7 @@ extension JSONWriter {
     }
   }
 
-  /// A list of `{"Name":…,"Value":…}`; nothing for none.
+  /// Adds a list of `{"Name":…,"Value":…}`; nothing if the list is empty.
   mutating func attributes(_ name: String, _ attributes: [NamedSecret]) {
     guard !attributes.isEmpty else { return }
     key(name)

@@ -2,7 +2,7 @@
 extension UserPoolClient {
   /// ConfirmDevice: the pool knows the device from then on.
   ///
-  /// - Parameter name: of this host, for the user.
+  /// - Parameter name: this host's name, for the user.
   /// - Throws: if Cognito would refuse the key or the name.
   public func confirmDevice(
     accessToken: Secret, key: String, _ verifier: DeviceVerifier, name: String
@@ -21,7 +21,7 @@ extension UserPoolClient {
 
   /// Reads the reply to ConfirmDevice.
   ///
-  /// - Returns: whether the user has to say that the device is to be remembered.
+  /// - Returns: whether the user must agree that the pool remembers the device.
   public func deviceConfirmed(from reply: HTTPReply) throws(UpstreamFailure) -> Bool {
     try success(reply, .ownAccount, mayBeEmpty: true)["UserConfirmationNecessary"]?.bool ?? false
   }
@@ -55,7 +55,7 @@ extension UserPoolClient {
 
   /// ListDevices: one page.
   ///
-  /// - Parameter place: `next` of the page before.
+  /// - Parameter place: `next` of the former page.
   public func listDevices(accessToken: Secret, after place: String? = nil) -> HTTPRequest {
     userRequest(.listDevices, accessToken) {
       $0.field("Limit", Int64(Limits.UserPool.devicesOfPage))
@@ -83,7 +83,7 @@ public struct PoolDevicePage: Sendable, Equatable {
   public let next: String?
 }
 
-/// A device as the pool knows it.
+/// A device in the pool's list.
 public struct PoolDevice: Sendable, Equatable {
   public let key: String
   public let name: String?

@@ -2,7 +2,7 @@
 public struct UserPoolID: Sendable, Hashable, CustomStringConvertible {
   public let description: String
   public let region: String
-  /// What follows the first `_`: the pool's name in proofs.
+  /// The text after the first `_`: the pool's name in proofs.
   public let name: String
 
   /// - Throws: if Cognito would refuse it (`[\w-]+_[0-9a-zA-Z]+`, at most 55 characters), or if its
@@ -26,7 +26,7 @@ public struct UserPoolID: Sendable, Hashable, CustomStringConvertible {
     "cognito-idp.\(region).\(AWSPartition(region: region).dnsSuffix)/\(description)"
   }
 
-  /// `iss` of its tokens, unless the pool has the updated issuer (``PoolIssuers``).
+  /// `iss` of the pool's tokens, unless the pool has the updated issuer (``PoolIssuers``).
   public var issuer: String { "https://\(loginsKey)" }
 }
 

@@ -1,7 +1,7 @@
-/// Checks of what a request carries, before it is sent. They are those that any pool makes; the
-/// rules of one pool are its own to judge.
+/// Checks the content of a request before it is sent. Every pool makes these checks. credd does not
+/// check the rules of a single pool.
 enum UserPoolInput {
-  /// As typed or as the pool gave it, never changed.
+  /// A user name as typed, or as the pool gave it. It is never changed.
   static func username(_ name: String) throws(InvalidInput) -> String {
     guard isName(name, upTo: Limits.UserPool.usernameLength) else {
       throw InvalidInput(
@@ -11,27 +11,27 @@ enum UserPoolInput {
     return name
   }
 
-  /// Whether it can be a user's name at a backend.
+  /// Whether the text can be a user's name at a backend.
   static func isName(_ text: String, upTo most: Int) -> Bool {
     (1...most).contains(text.unicodeScalars.count)
       && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
   }
 
-  /// Whether it can be an app client's id.
+  /// Whether the text can be an app client's id.
   static func isClientID(_ text: String) -> Bool {
     (1...Limits.UserPool.clientIDLength).contains(text.utf8.count)
       && text.containsOnlyLettersDigits(or: "_+")
   }
 
-  /// What an app client's id is.
+  /// The form of an app client's id, for messages.
   static let clientIDForm = "1 to \(Limits.UserPool.clientIDLength) letters, digits, '_' or '+'"
 
-  /// Sent as it is, never trimmed.
+  /// A password. It is sent unchanged, never trimmed.
   static func password(_ password: Secret) throws(InvalidInput) -> Secret {
     try text(password, "password", 1...Limits.UserPool.passwordLength)
   }
 
-  /// Without the blanks that people type or paste between its digits.
+  /// A code, without the blanks that people type or paste between its digits.
   static func code(_ code: Secret) throws(InvalidInput) -> Secret {
     let plain = Secret(code.bytes.filter { !$0.isWhiteSpace })
     guard (1...Limits.UserPool.codeLength).contains(UTF8Sequence.codePoints(plain.bytes)) else {
@@ -41,7 +41,7 @@ enum UserPoolInput {
     return plain
   }
 
-  /// How a code may come back in a message: as it was typed, and as it was sent.
+  /// The forms of a code that messages must hide: as typed, and as sent.
   static func forms(of code: Secret) -> [Secret] {
     let sent = try? Self.code(code)
     return [code] + (sent.map { $0 == code ? [] : [$0] } ?? [])
@@ -57,7 +57,7 @@ enum UserPoolInput {
     return attribute
   }
 
-  /// The prefix of a pool's own attributes does not count.
+  /// The name of an attribute. The prefix of a pool's own attributes does not count for its length.
   static func attributeName(_ name: String) throws(InvalidInput) -> String {
     let prefix = "custom:"
     let own = name.hasPrefix(prefix) ? name.dropFirst(prefix.count) : name[...]

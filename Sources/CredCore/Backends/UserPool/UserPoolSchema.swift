@@ -54,7 +54,7 @@ extension ValueSyntax<String> {
 }
 
 extension ValueSyntax<HTTPURL> {
-  /// Of a user pool's Hosted UI: a host's name, or a URL without a path.
+  /// The domain of a user pool's Hosted UI: a host's name, or a URL without a path.
   static var poolDomain: ValueSyntax {
     ValueSyntax("a host's name, or a URL without a path, https:// (http:// on loopback)") {
       value throws(InvalidValue) in

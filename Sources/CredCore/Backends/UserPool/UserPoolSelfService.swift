@@ -1,4 +1,4 @@
-/// What a user does with the own account, with an access token.
+/// Actions of users on their own accounts, with an access token.
 extension UserPoolClient {
   /// A request with an access token in its body.
   func userRequest(
@@ -11,7 +11,7 @@ extension UserPoolClient {
     }
   }
 
-  /// Reads the reply to an operation that answers nothing.
+  /// Reads the reply to an operation whose reply has no content.
   public func accountChanged(_ reply: HTTPReply) throws(UpstreamFailure) {
     _ = try success(reply, .ownAccount, mayBeEmpty: true)
   }
@@ -45,7 +45,7 @@ extension UserPoolClient {
     guard (1...Limits.Upstream.accountAttributes).contains(attributes.count) else {
       throw InvalidInput(
         field: "attributes",
-        reason: "are none, or more than \(Limits.Upstream.accountAttributes)")
+        reason: "must be 1 to \(Limits.Upstream.accountAttributes) in number")
     }
     for attribute in attributes { _ = try UserPoolInput.attribute(attribute) }
     return userRequest(.updateUserAttributes, accessToken) {
@@ -53,7 +53,8 @@ extension UserPoolClient {
     }
   }
 
-  /// Reads the reply to UpdateUserAttributes: where codes went that verify the new values.
+  /// Reads the reply to UpdateUserAttributes: the destinations of the codes that verify the new
+  /// values.
   public func attributesUpdated(
     from reply: HTTPReply
   ) throws(UpstreamFailure) -> [SignUpResult.Delivery] {
@@ -68,7 +69,7 @@ extension UserPoolClient {
   ) throws(InvalidInput) -> HTTPRequest {
     guard (1...Limits.Upstream.accountAttributes).contains(names.count) else {
       throw InvalidInput(
-        field: "names", reason: "are none, or more than \(Limits.Upstream.accountAttributes)")
+        field: "names", reason: "must be 1 to \(Limits.Upstream.accountAttributes) in number")
     }
     for name in names { _ = try UserPoolInput.attributeName(name) }
     return userRequest(.deleteUserAttributes, accessToken) {
@@ -106,7 +107,7 @@ extension UserPoolClient {
     }
   }
 
-  /// SetUserMFAPreference. Only the factors that are named change.
+  /// SetUserMFAPreference. Only the named factors change.
   public func setMFAPreference(
     accessToken: Secret, _ preference: MFAPreference
   ) -> HTTPRequest {
@@ -129,11 +130,11 @@ extension UserPoolClient {
   }
 }
 
-/// GetUser's answer.
+/// The answer of GetUser.
 public struct PoolUser: Sendable, Equatable {
   public let username: String
   public let attributes: [NamedSecret]
-  /// The pool's own word for the second factor that it asks for.
+  /// The pool's name for the second factor that it asks for.
   public let preferredMFA: String?
   public let enabledMFA: [String]
 
@@ -187,13 +188,14 @@ public enum MFAFactor: String, Sendable, CaseIterable {
   }
 }
 
-/// Which second factors a user wants.
+/// The second factors that a user wants.
 public struct MFAPreference: Sendable, Equatable {
   /// The factors to change: on or off.
   public let enabled: [MFAFactor: Bool]
   public let preferred: MFAFactor?
 
-  /// - Throws: if nothing is to change, or if the preferred factor is not switched on with it.
+  /// - Throws: if no factor would change, or if the preferred factor is not switched on in the same
+  ///   request.
   public init(enabled: [MFAFactor: Bool], preferred: MFAFactor?) throws(InvalidInput) {
     guard !enabled.isEmpty else {
       throw InvalidInput(field: "enabled", reason: "names no second factor")

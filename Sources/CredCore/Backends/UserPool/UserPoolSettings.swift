@@ -14,7 +14,7 @@ public struct UserPoolSettings: Sendable, Equatable {
     case choice
   }
 
-  /// Whether the pool remembers this host as the user's device, where it asks.
+  /// Whether the pool should remember this host as the user's device, if it asks.
   public enum DeviceMemory: String, Sendable, CaseIterable {
     case no
     case yes
@@ -22,30 +22,30 @@ public struct UserPoolSettings: Sendable, Equatable {
     case ask
   }
 
-  /// `REGION_NAME`; its region is that of the requests.
+  /// `REGION_NAME`; requests go to this region.
   public var userPoolID = ""
   public var clientID = ""
   /// Nil for a public client.
   public var clientSecretFile: String?
   public var authFlow = AuthFlow.srp
   public var rememberDevice = DeviceMemory.no
-  /// The actions of `account` that are done.
+  /// The actions of `account` that users may do.
   public var accountActions = Self.standardAccountActions
-  /// What a user may do to the own account without a word of the operator.
+  /// The actions that users may do on their own accounts by default.
   public static let standardAccountActions: [AccountAction] = [
     .get, .changePassword, .devices, .rememberDevice, .forgetDevice,
   ]
   /// Whether clients may send `client_metadata` and `validation_data`, which the pool's triggers get.
   public var takesClientMetadata = false
-  /// The key in the logins map, in place of the documented one.
+  /// The key in the logins map that replaces the documented one.
   public var providerName: String?
-  /// In place of AWS's own.
+  /// The endpoint that replaces AWS's own.
   public var endpoint: HTTPURL?
-  /// Of the pool's Hosted UI; nil where users sign in without a browser.
+  /// The domain of the pool's Hosted UI; nil if users sign in without a browser.
   public var domain: HTTPURL?
-  /// For a sign-in by browser.
+  /// The settings of a sign-in by browser.
   public var browser = BrowserSettings()
-  /// PEM file of certificate authorities, in place of the system's.
+  /// PEM file of certificate authorities, which replaces those of the system.
   public var caFile: String?
   /// Whether http:// to another host is allowed.
   public var allowPlainHTTP = false
@@ -78,8 +78,8 @@ extension UserPoolSettings: ProviderKind {
         pool: try UserPoolID(userPoolID), clientID: clientID, url: try host(in: profile).url))
   }
 
-  /// Where its requests go. FIPS and dualstack choose among AWS's own hosts: the reader refuses them
-  /// beside an endpoint.
+  /// The host for requests. FIPS and dualstack choose among AWS's own hosts, so the reader refuses
+  /// them beside an endpoint.
   func host(in profile: ProfileSettings) throws(InvalidInput) -> AWSHost {
     let region = try UserPoolID(userPoolID).region
     if let endpoint {
@@ -89,7 +89,7 @@ extension UserPoolSettings: ProviderKind {
       .cognitoUserPools, region: region, fips: profile.fips, dualStack: profile.dualstack)
   }
 
-  // All user pools are Cognito's.
+  // Cognito runs all user pools.
   public var party: String { "Cognito" }
   public var signInWays: [SignInWay] { domain == nil ? [] : [.browser, .paste] }
   public var browserSignIn: BrowserSettings? { domain == nil ? nil : browser }
@@ -109,7 +109,7 @@ extension UserPoolSettings: ProviderKind {
 
   public var fixedHostKey: String? { endpoint == nil ? nil : "user_pool_endpoint" }
 
-  /// Those of the Hosted UI, below the domain.
+  /// The URLs of the Hosted UI, below the domain.
   public var providerEndpoints: ProviderEndpoints {
     var endpoints = ProviderEndpoints()
     guard let domain else { return endpoints }

@@ -1,4 +1,4 @@
-/// How a sign-in begins: the flow and what goes with it.
+/// How a sign-in begins: the flow and its data.
 public enum PoolSignInStart: Sendable, Equatable {
   /// USER_SRP_AUTH, with SRP_A.
   case srp(SRPInteger)
@@ -11,7 +11,7 @@ public enum PoolSignInStart: Sendable, Equatable {
   /// CUSTOM_AUTH that begins with a proof of the password, with SRP_A.
   case customAfterSRP(SRPInteger)
 
-  /// What must not come back in a message.
+  /// Secrets that messages must not repeat.
   public var secrets: [Secret] {
     switch self {
     case .password(let password), .choice(.password(let password)): [password]
@@ -20,12 +20,13 @@ public enum PoolSignInStart: Sendable, Equatable {
   }
 }
 
-/// What a user chooses to sign in with: PREFERRED_CHALLENGE, and the answer to SELECT_CHALLENGE.
+/// The way in which a user chooses to sign in: PREFERRED_CHALLENGE, and the answer to
+/// SELECT_CHALLENGE.
 public enum PoolChoice: Sendable, Equatable {
   case password(Secret)
   /// With SRP_A.
   case passwordSRP(SRPInteger)
-  /// A code, by the pool's own word for its way: EMAIL_OTP or SMS_OTP.
+  /// A code, by the pool's name for the way it comes: EMAIL_OTP or SMS_OTP.
   case code(String)
 
   fileprivate var name: String {
@@ -43,7 +44,7 @@ public enum PoolAnswer: Sendable, Equatable {
   /// DEVICE_SRP_AUTH, with a new SRP_A.
   case deviceSRP(SRPInteger)
   case devicePasswordVerifier(SRPClaim)
-  /// To SMS_MFA, SOFTWARE_TOKEN_MFA, EMAIL_OTP or SMS_OTP.
+  /// The answer to SMS_MFA, SOFTWARE_TOKEN_MFA, EMAIL_OTP or SMS_OTP.
   case code(Secret, to: String)
   /// SELECT_MFA_TYPE: one of its choices.
   case mfaType(String)
@@ -51,7 +52,8 @@ public enum PoolAnswer: Sendable, Equatable {
   case mfaIsSetUp
   /// MFA_SETUP by an address that gets codes.
   case mfaEmail(Secret)
-  /// NEW_PASSWORD_REQUIRED. The attributes are those that the pool requires and the user lacks.
+  /// NEW_PASSWORD_REQUIRED. The attributes are those that the pool requires and the user does not
+  /// have.
   case newPassword(Secret, attributes: [NamedSecret])
   /// SELECT_CHALLENGE.
   case choice(PoolChoice)
@@ -78,7 +80,7 @@ public enum PoolAnswer: Sendable, Equatable {
     }
   }
 
-  /// What must not come back in a message.
+  /// Secrets that messages must not repeat.
   public var secrets: [Secret] {
     switch self {
     case .code(let secret, _), .custom(let secret, _), .password(let secret),
@@ -95,7 +97,7 @@ extension UserPoolClient {
   /// InitiateAuth.
   ///
   /// - Parameters:
-  ///   - user: as typed; an alias will do.
+  ///   - user: the name as typed; it may be an alias.
   ///   - device: the key of a device that the pool knows for this user.
   /// - Throws: if Cognito would refuse the password or the key.
   public func initiateAuth(
@@ -121,7 +123,7 @@ extension UserPoolClient {
       flow = "CUSTOM_AUTH"
     case .customAfterSRP(let publicValue):
       flow = "CUSTOM_AUTH"
-      // The SDKs' spelling; the API reference has another one.
+      // The spelling of the SDKs; the API reference has another one.
       parameters.append(("CHALLENGE_NAME", Secret("SRP_A")))
       parameters.append(("SRP_A", publicValue.sent))
     }
@@ -136,8 +138,8 @@ extension UserPoolClient {
   /// RespondToAuthChallenge.
   ///
   /// - Parameters:
-  ///   - user: the name that the pool has answered with, if it has.
-  ///   - session: of the last reply; nil if that had none.
+  ///   - user: the name from the pool's reply, if it had one.
+  ///   - session: the Session of the last reply; nil if that had none.
   ///   - device: the key of a device that the pool knows for this user.
   /// - Throws: if Cognito would refuse a part of the answer.
   public func respond(
@@ -178,7 +180,7 @@ extension UserPoolClient {
     switch answer {
     case .passwordVerifier(let claim), .devicePasswordVerifier(let claim): claim.responses
     case .deviceSRP(let publicValue), .passwordSRP(let publicValue): [("SRP_A", publicValue.sent)]
-    // The reference's name for each of them: SMS_MFA_CODE, EMAIL_OTP_CODE and so on.
+    // The names in the API reference: SMS_MFA_CODE, EMAIL_OTP_CODE and so on.
     case .code(let code, let name): [("\(name)_CODE", try UserPoolInput.code(code))]
     case .mfaType(let type): [("ANSWER", Secret(type))]
     case .mfaIsSetUp: []
@@ -205,7 +207,7 @@ extension UserPoolClient {
 }
 
 extension SRPInteger {
-  /// As a parameter has it.
+  /// The number in the form of a parameter.
   fileprivate var sent: Secret { Secret(hexadecimal) }
 }
 

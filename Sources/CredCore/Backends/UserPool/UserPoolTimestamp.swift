@@ -1,6 +1,6 @@
 extension WallTime {
-  /// `Sun Nov 5 00:30:09 UTC 2023`: the TIMESTAMP of user pools, in English, the day without a zero
-  /// or a space in front. A padded day is refused like a wrong password.
+  /// `Sun Nov 5 00:30:09 UTC 2023`: the TIMESTAMP of user pools, in English, with no zero or space
+  /// before the day. The pool refuses a padded day like a wrong password.
   var userPoolTimestamp: String {
     let seconds = milliseconds.dividedDown(by: 1000)
     let time = CivilTime(secondsSince1970: seconds)

@@ -73,15 +73,16 @@ extension AccountVerb {
       secret: hasSecret ? delivery : .none)
   }
 
-  /// Lets the daemon refuse a profile that is not there, or not the user's, before anything is typed.
-  /// Whether the profile allows the action, it says only when it gets the whole request.
+  /// Lets the daemon refuse a profile that does not exist or is not open to the user, before the
+  /// user types anything. Whether the profile allows the action, the daemon says only when it gets
+  /// the whole request.
   func checkProfile() throws(Failure) {
     _ = try client.ask(
       RequestLine(operation: "identity", profile: profile).finished(), for: .session,
       profile: profile, seconds: WaitLimits.margin, secret: .none)
   }
 
-  /// Prints the daemon's line, or what it means.
+  /// Prints the daemon's line, or a text for people.
   func print(_ answer: Answer, _ text: @autoclosure () -> String) throws(Failure) {
     guard !account.json else { return try answer.print() }
     try StandardStream.output.write(text())
@@ -89,7 +90,7 @@ extension AccountVerb {
 
   /// Asks on the terminal.
   ///
-  /// - Parameter instead: what to do without a terminal.
+  /// - Parameter instead: the advice in the error, for a run without a terminal.
   func ask(_ item: Question.Item, instead: String) throws(Failure) -> Secret {
     try Terminal(instead: "no terminal to ask for it: \(instead)").answer(to: item)
   }

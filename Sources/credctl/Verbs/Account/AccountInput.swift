@@ -24,16 +24,16 @@ struct CodeOption: ParsableArguments {
 
 /// A new password.
 enum NewPassword {
-  /// - Parameter isOnInput: whether it is the next line of standard input.
+  /// - Parameter isOnInput: whether the password is the next line of standard input.
   static func read(_ prompt: String, isOnInput: Bool) throws(Failure) -> Secret {
     guard !isOnInput else { return try SecretText.password(SecretInput.line()) }
     return try SecretText.password(Terminal().newPassword(prompt: prompt).bytes)
   }
 }
 
-/// Attributes of an account: `NAME=@FILE`, `NAME=-`, or `NAME` to be asked.
+/// Attributes of an account: `NAME=@FILE`, `NAME=-`, or `NAME` to be asked for the value.
 enum AttributeValues {
-  /// - Parameter option: for errors.
+  /// - Parameter option: the option's name, for errors.
   static func read(
     _ texts: [String], option: String, inputIsTaken: Bool = false
   ) throws(Failure) -> [(provider: String, token: Secret)] {

@@ -76,7 +76,7 @@ struct TOTPAction: AccountVerb {
       do throws(Failure) {
         return try verify(code)
       } catch {
-        // A typing error: the secret stays good.
+        // After a mistyped code, the secret is still valid.
         guard error.code == ProtocolErrorCode.accountRefused.rawValue else { throw error }
         terminal.show(error.line)
       }
