@@ -3,7 +3,10 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <poll.h>
 #include <signal.h>
+#include <stdint.h>
+#include <unistd.h>
 
 static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 #define NUMBERS (sizeof numbers / sizeof *numbers)
@@ -50,4 +53,15 @@ int credd_take_noted_end(void) {
 void credd_end_by(int number) {
   signal(number, SIG_DFL);
   raise(number);
+}
+
+static void *wait_and_end(void *descriptor) {
+  struct pollfd input = {.fd = (int)(intptr_t)descriptor, .events = POLLIN};
+  while (poll(&input, 1, -1) < 0) {
+  }
+  _exit(0);
+}
+
+int credd_end_when_readable(int descriptor) {
+  return -credd_start_thread(wait_and_end, (void *)(intptr_t)descriptor, 64 * 1024);
 }

@@ -50,7 +50,7 @@ final class Reloads {
   /// Applies a configuration. Sessions of unchanged profiles are not affected.
   func apply(_ next: ResolvedConfiguration) -> ReloadOutcome {
     configuration.loaded(at: host.clock.wallTime)
-    journal.forgetHostRefusals()
+    journal.forgetWhatWasSaid()
     let outcome = change(to: next.keepingGroups(of: configuration.current))
     host.log.log(
       .configurationLoaded, .notice, "configuration loaded",

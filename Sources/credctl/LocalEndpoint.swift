@@ -98,17 +98,13 @@ final class LocalEndpoint {
   }
 
   /// Serves until the process is ended.
-  ///
-  /// - Parameter end: a descriptor that becomes readable when it has to end; -1 for none.
-  func serve(until end: Int32 = -1) -> Never {
+  func serve() -> Never {
     while true {
-      // poll(2) leaves out a descriptor of -1.
-      var polled = [door.listener, end].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+      var polled = [pollfd(fd: door.listener, events: Int16(POLLIN), revents: 0)]
       polled += callers.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
       let count = unsafe poll(&polled, nfds_t(polled.count), callers.isEmpty ? -1 : 1000)
       if count > 0 {
-        if polled[1].revents != 0 { _exit(0) }
-        for index in callers.indices.reversed() where polled[index + 2].revents != 0 {
+        for index in callers.indices.reversed() where polled[index + 1].revents != 0 {
           serveCaller(index)
         }
         if polled[0].revents != 0 { accept() }

@@ -99,10 +99,12 @@ struct Renewal {
     // Without a pidfd (Linux before 5.3) only a child learns of its parent's end.
     switch commandsEnd >= 0 ? credd_fork_apart() : credd_fork() {
     case 0:
-      if commandsEnd < 0, credd_end_with(command) < 0 { _exit(1) }
+      let isBound =
+        commandsEnd < 0 ? credd_end_with(command) : credd_end_when_readable(commandsEnd)
+      if isBound < 0 { _exit(1) }
       credd_leave_group()
       endpoint.closeAllElse(but: commandsEnd)
-      endpoint.serve(until: commandsEnd)
+      endpoint.serve()
     case ..<0: throw Failure(.unavailable, "cannot start a process for the endpoint")
     default:
       _ = credd_keep_open(endpoint.door.listener)

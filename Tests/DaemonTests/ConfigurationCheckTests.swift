@@ -132,10 +132,11 @@ struct ConfigurationCheckTests {
     }
   }
 
-  @Test(arguments: [
-    ("\n", "holds nothing but white space"), ("one\ntwo\n", "has more than one line"),
-    ("o\0n\0e\0", "holds a NUL byte: save it as UTF-8"), ("\u{FEFF}one\r\n", nil),
-  ] as [(String, String?)])
+  @Test(
+    arguments: [
+      ("\n", "holds nothing but white space"), ("one\ntwo\n", "has more than one line"),
+      ("o\0n\0e\0", "holds a NUL byte: save it as UTF-8"), ("\u{FEFF}one\r\n", nil),
+    ] as [(String, String?)])
   func aFileOfTwoLinesIsNamedByItsKeyAndPath(_ content: String, _ fault: String?) throws {
     let secret = try file("secret", content)
     let sandbox = try Sandbox()
@@ -179,13 +180,17 @@ struct ConfigurationCheckTests {
       expect(lines.count <= 1, "\(process.errors)")
       return lines.first.map { String($0.drop { $0 != " " }.dropFirst()) }
     }
-    let closed = "holds a private key with a passphrase, which credd does not have: "
+    let closed =
+      "holds a private key with a passphrase, which credd does not have: "
       + "'openssl pkey -in KEY -out NEW' writes one without"
     let other = "does not belong to the certificate in"
     expect(try complaint("own.pem", "own.key") == nil)
     expect(try complaint("both.pem", nil) == nil)
-    expect(try complaint("own.pem", "closed.key"), equals: "client_key: '\(folder)/closed.key' \(closed)")
-    expect(try complaint("shut.pem", nil), equals: "client_certificate: '\(folder)/shut.pem' \(closed)")
+    expect(
+      try complaint("own.pem", "closed.key"), equals: "client_key: '\(folder)/closed.key' \(closed)"
+    )
+    expect(
+      try complaint("shut.pem", nil), equals: "client_certificate: '\(folder)/shut.pem' \(closed)")
     expect(
       try complaint("own.pem", "other.key"),
       equals: "client_key: the private key in '\(folder)/other.key' \(other) '\(folder)/own.pem'")

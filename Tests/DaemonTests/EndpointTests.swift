@@ -243,6 +243,62 @@ struct EndpointTests {
     expect(outcome.output.hasPrefix("\(key)\n\(key)\n[]\nhttp://127.0.0.1:"), "\(outcome.errors)")
   }
 
+  /// Lines of Python: the process that has the listener of `port` open beside this one.
+  private static let findEndpoint = """
+    def sockets(pid):
+        found = set()
+        for number in os.listdir(f"/proc/{pid}/fd"):
+            try:
+                found.add(os.readlink(f"/proc/{pid}/fd/{number}"))
+            except FileNotFoundError:
+                pass
+        return {name for name in found if name.startswith("socket:")}
+    def is_listener(name):
+        with open("/proc/net/tcp") as table:
+            rows = [row.split() for row in table.readlines()[1:]]
+        return any(f"socket:[{row[9]}]" == name and row[3] == "0A"
+                   and int(row[1].split(":")[1], 16) == port for row in rows)
+    own = {name for name in sockets("self") if is_listener(name)}
+    endpoint = None
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if int(pid) != os.getpid() and sockets(pid) & own:
+                endpoint = int(pid)
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            pass
+    """
+
+  /// A daemon that does not answer holds the endpoint in forty requests, seconds each.
+  @Test(.enabled(if: PythonScript.canRun, "takes python3"))
+  func anEndpointOfOnesOwnEndsWithItsCommandAlsoInARequest() throws {
+    let host = try TestHost()
+    let script = try PythonScript(
+      """
+      import os, signal, socket, sys, time
+      url, token = (os.environ["AWS_CONTAINER_" + n] for n in (
+          "CREDENTIALS_FULL_URI", "AUTHORIZATION_TOKEN"))
+      port = int(url.split(":")[2].split("/")[0])
+      \(Self.findEndpoint)
+      before = sockets(endpoint)
+      os.kill(int(sys.argv[1]), signal.SIGSTOP)
+      lines = ["GET /credentials/default HTTP/1.1", "Host: 127.0.0.1", f"Authorization: {token}"]
+      client = socket.create_connection(("127.0.0.1", port))
+      client.sendall((chr(13) + chr(10)).join(lines + ["", ""]).encode() * 40)
+      # One is the client's connection, the other leads to the daemon.
+      while len(sockets(endpoint) - before) < 2:
+          time.sleep(0.01)
+      print(port)
+      """)
+    defer { host.daemon.send(SIGCONT) }
+    let outcome = try host.credctl(
+      "serve", "--", "/usr/bin/python3", script.path, String(host.daemon.pid))
+    let port = try #require(
+      outcome.output.split(separator: "\n").last.flatMap { UInt16($0) }, "\(outcome)")
+    try Deadline.usual.wait(for: "the endpoint's end") {
+      (try? StreamSocket(port: port)) == nil
+    }
+  }
+
   @Test(.enabled(if: OtherUser.canBe && PythonScript.canRun, "takes root and python3"))
   func anEndpointOfOnesOwnIsClosedToOthersAndEndsWithItsCommand() throws {
     let host = try TestHost()
@@ -252,22 +308,7 @@ struct EndpointTests {
       url, token = (os.environ["AWS_CONTAINER_" + n] for n in (
           "CREDENTIALS_FULL_URI", "AUTHORIZATION_TOKEN"))
       port = int(url.split(":")[2].split("/")[0])
-      # It has the same listener open.
-      def sockets(pid):
-          found = set()
-          for number in os.listdir(f"/proc/{pid}/fd"):
-              try:
-                  found.add(os.readlink(f"/proc/{pid}/fd/{number}"))
-              except FileNotFoundError:
-                  pass
-          return {name for name in found if name.startswith("socket:")}
-      own, endpoint = sockets("self"), None
-      for pid in filter(str.isdigit, os.listdir("/proc")):
-          try:
-              if int(pid) != os.getpid() and sockets(pid) & own:
-                  endpoint = int(pid)
-          except (FileNotFoundError, ProcessLookupError):
-              pass
+      \(Self.findEndpoint)
       # As a service manager does that stops a unit, whose program may take its time.
       os.kill(endpoint, signal.SIGTERM)
       print(os.readlink(f"/proc/{endpoint}/fd/1"))

@@ -50,6 +50,9 @@ int credd_fork(void);
 int credd_fork_apart(void);
 // Makes a child end when `parent` does: -ESRCH if it has ended already.
 int credd_end_with(pid_t parent);
+// Ends this process, with status 0, when a descriptor becomes readable, whatever the process does: a
+// thread waits for that. 0, or -errno.
+int credd_end_when_readable(int descriptor);
 // Lets nothing end this process that a terminal or a service manager sends to a whole group. Its standard
 // input and output become /dev/null, so that a reader of the others' output sees its end.
 void credd_leave_group(void);

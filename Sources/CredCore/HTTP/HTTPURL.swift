@@ -32,10 +32,16 @@ public struct HTTPURL: Sendable, Equatable {
     let name = host.hasSuffix(".") ? String(host.dropLast()) : host
     let last = name.split(separator: ".").last
     // RFC 6761, 6.3, and the names of /etc/hosts.
-    return last == "localhost" || last == "localdomain"
-      || ["localhost4", "localhost6", "ip6-localhost", "ip6-loopback"].contains(name)
+    return ["localhost", "localdomain", "localdomain4", "localdomain6"].contains(last)
+      || Self.namesInHosts.contains(name)
       || HostAddress(name)?.isOfThisHost ?? false
   }
+
+  /// As Debian, SUSE and Red Hat have them.
+  private static let namesInHosts = [
+    "localhost4", "localhost6", "ip4-localhost", "ip4-loopback", "ip6-localhost", "ip6-loopback",
+    "ipv6-localhost", "ipv6-loopback",
+  ]
 
   /// Throws on anything else. The message never repeats path or query, which may hold a key.
   public init(_ text: String) throws(InvalidValue) {

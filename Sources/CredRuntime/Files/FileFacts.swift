@@ -50,7 +50,8 @@ enum ClientKeyFit: Sendable {
       self = .unreadable
       return
     }
-    if certificate == key, let fault = FileContent.pem(FileContent.privateKey).fault(in: privateKey) {
+    if certificate == key, let fault = FileContent.pem(FileContent.privateKey).fault(in: privateKey)
+    {
       self = .fault(fault)
       return
     }

@@ -22,7 +22,9 @@ extension Libcrypto: AssertionSigning {
 
   /// Whether a private key belongs to the first certificate of a chain; nil if one of them cannot be read.
   func belongs(_ key: Secret, to certificates: Secret) -> Bool? {
-    let (chain, key) = (certificates.bytes.map { CChar(bitPattern: $0) }, key.bytes.map { CChar(bitPattern: $0) })
+    let (chain, key) = (
+      certificates.bytes.map { CChar(bitPattern: $0) }, key.bytes.map { CChar(bitPattern: $0) }
+    )
     return switch unsafe credd_key_fits(chain, chain.count, key, key.count) {
     case 1: true
     case 0: false

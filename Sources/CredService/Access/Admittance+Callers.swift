@@ -61,12 +61,15 @@ extension Admittance {
       until = min(until, client.program.known?.until ?? until)
       if case .executable(let executable) = answer { caller.executable = executable }
     }
-    if needs.unit {
-      caller.unit = client.presentUnit()
-      if caller.unit == nil, client.facts.isUnitHidden { journal.unitsAreHidden() }
-    }
+    if needs.unit { caller.unit = unit(of: client) }
     client.decision = (until, needs.groups.isEmpty && !needs.unit && !needs.executable)
     return .known(caller)
+  }
+
+  private func unit(of client: Client) -> String? {
+    let unit = client.presentUnit()
+    if unit == nil, client.facts.isUnitHidden { journal.unitsAreHidden() }
+    return unit
   }
 
   static func unidentified(_ question: String) -> ProtocolError {

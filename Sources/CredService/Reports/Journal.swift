@@ -181,23 +181,26 @@ final class Journal {
       "a uid belongs to another user now: everything of the former one was dropped", metadata)
   }
 
-  /// The kernel hides other users' units. It does so until /proc is mounted otherwise: that is said once.
+  /// The kernel hides other users' units. That is said once, and again after a reload.
   func unitsAreHidden() {
     guard !saidThatUnitsAreHidden else { return }
     saidThatUnitsAreHidden = true
     log.warning(
       """
       the units of other users' processes are hidden from credd, so allow_units admits none of them: \
-      /proc is mounted with hidepid=; mount it without, or with gid= of a group that \
-      SupplementaryGroups= of credd.service names
+      /proc is mounted with hidepid=, or a security module hides it; mount it without, or with gid= of a \
+      group that SupplementaryGroups= of credd.service names
       """)
   }
 
   /// A backend that answers accepts this host again.
   func hostAccepted(by backend: String) { hostRefusals.remove(backend) }
 
-  /// After a reload, a host token that is still wrong is logged again.
-  func forgetHostRefusals() { hostRefusals = [] }
+  /// After a reload, what is still wrong is logged again.
+  func forgetWhatWasSaid() {
+    hostRefusals = []
+    saidThatUnitsAreHidden = false
+  }
 
   var isAnyHostRefused: Bool { !hostRefusals.isEmpty }
 }

@@ -19,13 +19,22 @@ struct CognitoExchanges: BackendExchanges {
         done(
           Result { () throws(UpstreamFailure) in
             let found = try found.get()
-            let request = try request(query, user, found.signer, try crypto.get())
+            let host = try host
+            let request = try request(query, user, found.signer, try crypto.get(), host)
+            // Whether another time of signing may help.
+            var isOtherTime = false
             var exchange = Exchange(
               request: request,
               settings: AWSExchanges(profile: called.profile, sender: sender).settings,
               upstream: upstream, secrets: query.logins.logins.map(\.token)
-            ) { reply throws(UpstreamFailure) in try outcome(of: reply) }
-            exchange.isRepeated = { failure in signatureWasRefused(failure, found) }
+            ) { reply throws(UpstreamFailure) in
+              try outcome(of: reply) {
+                isOtherTime = called.memory.signatureClock.refused(by: host.url, at: reply.date)
+              }
+            }
+            exchange.isRepeated = { failure in
+              failure.signatureFault == .time ? isOtherTime : keysWereRefused(failure, found)
+            }
             // It is Cognito that answers, whoever's the signature is.
             exchange.tellsTime = true
             return .exchange(exchange)
@@ -34,24 +43,23 @@ struct CognitoExchanges: BackendExchanges {
     }
   }
 
-  private func outcome(of reply: HTTPReply) throws(UpstreamFailure) -> UpstreamOutcome {
+  private func outcome(
+    of reply: HTTPReply, timeRefused: () -> Void
+  ) throws(UpstreamFailure) -> UpstreamOutcome {
     do throws(UpstreamFailure) {
       return UpstreamOutcome(
         try CognitoIdentity.developerToken(from: reply, backend: called.name), clock)
     } catch {
-      if error.signatureFault == .time { called.memory.signatureClock.refused(at: reply.date) }
+      if error.signatureFault == .time { timeRefused() }
       throw error
     }
   }
 
-  /// A signature of a wrong time is made once more, by AWS's clock.
-  ///
   /// Drops the keys of a process that AWS refused. Keys that were there before the call may be out of
   /// date: it is made once more, with new ones.
-  private func signatureWasRefused(
+  private func keysWereRefused(
     _ failure: UpstreamFailure, _ found: DeveloperCredentialsCache.Signer
   ) -> Bool {
-    guard failure.signatureFault != .time else { return true }
     guard failure.signatureFault == .keys, let command = settings.credentialProcess else {
       return false
     }
@@ -61,25 +69,28 @@ struct CognitoExchanges: BackendExchanges {
   }
 
   private func request(
-    _ query: TokenQuery, _ user: UnixUser, _ signer: SigV4, _ crypto: any Crypto
+    _ query: TokenQuery, _ user: UnixUser, _ signer: SigV4, _ crypto: any Crypto, _ host: AWSHost
   ) throws(UpstreamFailure) -> HTTPRequest {
     try upstream.checked { () throws(InvalidInput) in
       var tags: [(name: String, value: String)] = []
       for (name, template) in settings.principalTags.sorted(by: { $0.key < $1.key }) {
         tags.append((name, try sender.expand(template, user, "principal_tags.\(name)")))
       }
-      var cognito = called.profile.cognito
-      if let custom = settings.cognitoEndpoint {
-        cognito = CognitoIdentity(
-          try AWSHost(
-            .cognitoIdentity, region: called.profile.pool.region, custom: custom.text))
-      }
-      return try cognito.getOpenIDTokenForDeveloperIdentity(
+      return try CognitoIdentity(host).getOpenIDTokenForDeveloperIdentity(
         CognitoIdentity.DeveloperTokenQuery(
           pool: query.pool, identity: query.identity, provider: query.developerProvider,
           userIdentifier: query.userIdentifier, linked: query.logins,
           tokenDuration: Int(settings.tokenDuration.inSeconds), principalTags: tags),
-        signer: signer, digests: crypto, now: called.memory.signatureClock.now)
+        signer: signer, digests: crypto, now: called.memory.signatureClock.now(at: host.url))
+    }
+  }
+
+  private var host: AWSHost {
+    get throws(UpstreamFailure) {
+      guard let custom = settings.cognitoEndpoint else { return called.profile.cognito.host }
+      return try upstream.checked { () throws(InvalidInput) in
+        try AWSHost(.cognitoIdentity, region: called.profile.pool.region, custom: custom.text)
+      }
     }
   }
 

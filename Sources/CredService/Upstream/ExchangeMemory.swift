@@ -6,7 +6,6 @@ final class ExchangeMemory {
   var random: any RandomNumberGenerator
   let developerCredentials: DeveloperCredentialsCache
   let discovery: ProviderDiscovery
-  /// Of this host, so a reload changes nothing about it.
   let signatureClock: SignatureClock
 
   init(_ sender: Sender, random: any RandomNumberGenerator) {
@@ -20,5 +19,6 @@ final class ExchangeMemory {
   func forget() {
     developerCredentials.removeAll()
     discovery.forget()
+    signatureClock.forget()
   }
 }

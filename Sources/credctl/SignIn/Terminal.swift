@@ -115,7 +115,8 @@ struct Terminal: ~Copyable {
       let count = unsafe bytes.withUnsafeBytes {
         unsafe write(descriptor.number, $0.baseAddress, $0.count)
       }
-      guard count > 0 || errno == EINTR else { return }
+      // A terminal that is held (Ctrl-S) takes nothing: a signal ends the wait.
+      guard count > 0 || errno == EINTR && credd_noted_end() == 0 else { return }
       bytes = bytes.dropFirst(max(count, 0))
     }
   }
@@ -154,7 +155,8 @@ struct Terminal: ~Copyable {
   /// - Parameter text: shown in the mode that was before.
   private func leave(to before: Before, showing text: String = "") {
     var before = before
-    unsafe tcsetattr(descriptor.number, TCSAFLUSH, &before.mode)
+    // Another signal may interrupt it before it has changed anything.
+    while unsafe tcsetattr(descriptor.number, TCSAFLUSH, &before.mode) != 0, errno == EINTR {}
     show(text)
     if before.notesEnds { credd_let_ends_through() }
   }

@@ -68,6 +68,7 @@ struct HTTPURLTests {
 
   @Test(arguments: [
     "localhost", "LOCALHOST.", "app.localhost", "localhost.localdomain", "ip6-loopback",
+    "localhost4.localdomain4", "localhost6.localdomain6", "ipv6-localhost", "ip4-loopback",
     "127.0.0.1", "127.0.0.1.", "127.1", "127.0.1", "127.255.255.254", "0x7f.1", "0X7F000001",
     "2130706433", "017700000001", "0177.0.0.01", "0", "0.0.0.0", "0.1", "[::1]", "[::]",
     "[0:0:0:0:0:0:0:1]", "[::0001]", "[::ffff:127.0.0.1]", "[::FFFF:7f00:1]", "[::127.0.0.1]",
@@ -87,7 +88,9 @@ struct HTTPURLTests {
     expect(try !HTTPURL("https://\(host)/t").mayReachThisHost)
   }
 
-  @Test(arguments: ["1:2", "::1::", ":::", "1:2:3:4:5:6:7:8:9", "::12345", "::127.0.0.1:1", "::1.2.3.256"])
+  @Test(arguments: [
+    "1:2", "::1::", ":::", "1:2:3:4:5:6:7:8:9", "::12345", "::127.0.0.1:1", "::1.2.3.256",
+  ])
   func whatIsNoAddressIsNone(_ text: String) {
     expect(HostAddress(text) == nil)
   }

@@ -83,6 +83,19 @@ struct ProviderMetadataTests {
     }
   }
 
+  /// A provider on this host names its own host, however that is spelt.
+  @Test(arguments: ["https://keycloak.localhost:8443/realms/dev", "https://127.1/dev"])
+  func aProviderOnThisHostNamesItsOwnHost(_ issuer: String) throws {
+    let issuer = try OIDCIssuer(issuer)
+    let document = """
+      {"issuer":"\(issuer)","authorization_endpoint":"\(issuer)/auth",
+      "token_endpoint":"\(issuer)/token","code_challenge_methods_supported":["S256"]}
+      """
+    let provider = try ProviderMetadata(
+      from: Samples.reply(200, document), of: issuer, configured: ProviderEndpoints(), for: "okta")
+    expect(provider.token.text, equals: "\(issuer)/token")
+  }
+
   @Test func whatIsNoDocumentIsNotTakenForOne() throws {
     let replies = [
       Samples.reply(200, "<html></html>"), Samples.reply(200, "[]"), Samples.reply(200, "{"),

@@ -31,7 +31,8 @@ struct FileTextTests {
       (.line, "", "is empty"), (.line, "\u{FEFF}", "is empty"),
       (.line, "\n", "holds nothing but white space"),
       (.line, " \r\n\t", "holds nothing but white space"),
-      (.line, "one\ntwo", "has more than one line"), (.line, "one\rtwo\n", "has more than one line"),
+      (.line, "one\ntwo", "has more than one line"),
+      (.line, "one\rtwo\n", "has more than one line"),
       (.line, "one\n\ntwo\n", "has more than one line"),
       (.line, "t\0o\0", "holds a NUL byte: save it as UTF-8"),
       (.lines, "a\0b", "holds a NUL byte: save it as UTF-8"),
@@ -46,7 +47,8 @@ struct FileTextTests {
 
   @Test func keysWithAPassphraseAreKnown() {
     for text in [
-      "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMII", "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n",
+      "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMII",
+      "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n",
     ] {
       expect(Secret(text).holdsEncryptedKey && Secret(text).holdsPEM("PRIVATE KEY"))
     }
@@ -87,7 +89,8 @@ struct FileTextTests {
 
   @Test func aKeyThatIsThereTwiceHasWordsOfItsOwn() {
     let message = failure(Array(#"{"Token":"hush-1","Token":"hush-2"}"#.utf8))
-    expect(message?.contains("has an object with a key twice, at byte 18") == true, "\(message ?? "")")
+    expect(
+      message?.contains("has an object with a key twice, at byte 18") == true, "\(message ?? "")")
     expect(message?.contains("hush") == false)
     expect(failure(Array("{".utf8))?.contains("is no JSON at byte 1") == true)
   }

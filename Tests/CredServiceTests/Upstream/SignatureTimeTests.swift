@@ -18,6 +18,9 @@ struct SignatureTimeTests {
     var difference = Duration.zero
     /// Added to what its `Date` says.
     var error = Duration.zero
+    var saysTime = true
+    /// Whose requests it refuses; nil for all.
+    var host: String?
     private(set) var refusals = 0
     private let clock: VirtualClock
 
@@ -26,7 +29,9 @@ struct SignatureTimeTests {
       fixture.host.upstreams.answersDeveloperTokens = true
       let others = fixture.host.http.answer
       fixture.host.http.answer = { [unowned self] request in
-        guard request.operation == SignatureTimeTests.operation else { return others(request) }
+        guard request.operation == SignatureTimeTests.operation,
+          host.map({ request.url.hasPrefix($0) }) ?? true
+        else { return others(request) }
         return refusal(of: request.header("X-Amz-Date") ?? "") ?? others(request)
       }
     }
@@ -35,7 +40,8 @@ struct SignatureTimeTests {
 
     private func refusal(of stamp: String) -> FakeHTTP.Answer? {
       // 20231114T221320Z
-      let date = "\(stamp.prefix(4))-\(stamp.dropFirst(4).prefix(2))-\(stamp.dropFirst(6).prefix(5))"
+      let date =
+        "\(stamp.prefix(4))-\(stamp.dropFirst(4).prefix(2))-\(stamp.dropFirst(6).prefix(5))"
       let time = "\(stamp.dropFirst(11).prefix(2)):\(stamp.dropFirst(13))"
       guard let signed = WallTime(iso8601: "\(date):\(time)") else {
         return .reply(400, #"{"__type":"IncompleteSignatureException"}"#)
@@ -46,7 +52,7 @@ struct SignatureTimeTests {
       let word = off > .zero ? "Signature expired" : "Signature not yet current"
       return .reply(
         400, #"{"__type":"InvalidSignatureException","message":"\#(word): \#(stamp)"}"#,
-        headers: [("Date", FakeUpstreams.httpDate(now + error))])
+        headers: saysTime ? [("Date", FakeUpstreams.httpDate(now + error))] : [])
     }
   }
 
@@ -107,6 +113,39 @@ struct SignatureTimeTests {
     expect(reply["Error"]?["RetryAfter"] == nil)
     expect(reply.errorMessage?.contains("set this host's clock") == true, "\(reply)")
     expect(aws.refusals == 2 && calls == 2)
+  }
+
+  /// Another try would be signed by the same time.
+  @Test func aServerThatSaysNoTimeIsAskedOnce() throws {
+    aws.difference = .seconds(1200)
+    aws.saysTime = false
+    expect(try newToken().errorCode, equals: "BackendUnavailable")
+    expect(aws.refusals == 1 && calls == 1)
+  }
+
+  /// An emulator whose clock is wrong says nothing about AWS's.
+  @Test func theTimeOfOneServerIsNotThatOfAnother() throws {
+    _ = try fixture.reload(
+      """
+      [backend corp]
+      type = cognito
+      cognito_endpoint = http://127.0.0.1:4599
+      credentials_file = /etc/keys
+
+      [backend other]
+      type = cognito
+      cognito_endpoint = http://127.0.0.1:4600
+      credentials_file = /etc/keys
+
+      """ + Configured.profile("default")
+        + Configured.profile("other").replacing("backend = corp", with: "backend = other"))
+    aws.difference = .seconds(1200)
+    aws.host = "http://127.0.0.1:4599"
+    expect(try newToken().accessKeyID != nil)
+    expect(try fixture.ask(#"{"profile":"other","wait":30}"#).accessKeyID != nil)
+    expect(aws.refusals == 1 && calls == 3)
+    expect(try newToken().accessKeyID != nil)
+    expect(aws.refusals == 1 && calls == 4)
   }
 
   @Test func aTimeThatIsRightChangesNothing() throws {

@@ -21,7 +21,7 @@ public struct DeviceGrant: Sendable, Equatable {
     // Google's name for the member is older than the RFC.
     let name = object["verification_uri"] == nil ? "verification_url" : "verification_uri"
     url = try ProviderURL.checked(
-      object.requiredText(name), name, mayBeLoopback: issuer.isLoopback
+      object.requiredText(name), name, mayBeLoopback: issuer.mayReachThisHost
     ).text
     completeURL = try Self.completeURL(object, of: issuer)
     guard let seconds = object["expires_in"]?.double, (1...86_400).contains(seconds) else {
@@ -48,7 +48,7 @@ public struct DeviceGrant: Sendable, Equatable {
     let name = "verification_uri_complete"
     guard let value = object[name], value != .null else { return nil }
     guard let text = value.text else { throw InvalidInput(field: name, reason: "is no text") }
-    return try ProviderURL.checked(text, name, mayBeLoopback: issuer.isLoopback).text
+    return try ProviderURL.checked(text, name, mayBeLoopback: issuer.mayReachThisHost).text
   }
 }
 

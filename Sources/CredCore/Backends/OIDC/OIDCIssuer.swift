@@ -27,6 +27,9 @@ public struct OIDCIssuer: Sendable, Hashable, CustomStringConvertible {
   /// Whether the provider runs on this host, as in tests.
   public var isLoopback: Bool { (try? HTTPURL(description))?.isLoopback ?? false }
 
+  /// Whether the provider may run on this host: then its document may name this host, too.
+  public var mayReachThisHost: Bool { (try? HTTPURL(description))?.mayReachThisHost ?? false }
+
   /// The URL of the discovery document.
   public var discoveryURL: String {
     "\(withoutLastSlash)/.well-known/openid-configuration"

@@ -87,7 +87,7 @@ public struct ProviderMetadata: Sendable, Equatable {
   ) throws(InvalidInput) -> HTTPURL? {
     guard let value, value != .null else { return nil }
     guard let text = value.text else { throw InvalidInput(field: name, reason: "is no text") }
-    return try ProviderURL.checked(text, name, mayBeLoopback: issuer.isLoopback)
+    return try ProviderURL.checked(text, name, mayBeLoopback: issuer.mayReachThisHost)
   }
 
   /// Reads the reply to a request for the discovery document.
