@@ -52,7 +52,8 @@ enum HostAddress: Equatable {
   private static func value(of text: Substring) -> UInt64? {
     let (digits, radix) =
       text.hasPrefix("0x")
-      ? (text.dropFirst(2), 16) : text.hasPrefix("0") && text.utf8.count > 1 ? (text, 8) : (text, 10)
+      ? (text.dropFirst(2), 16)
+      : text.hasPrefix("0") && text.utf8.count > 1 ? (text, 8) : (text, 10)
     // A sign is none of a number's digits.
     guard digits.utf8.allSatisfy(\.isHexDigit) else { return nil }
     return UInt64(digits, radix: radix)
@@ -64,7 +65,9 @@ enum HostAddress: Equatable {
   private static func groups(of text: String) -> [UInt16]? {
     let bytes = Array(text.utf8)
     let colon = UInt8(ascii: ":")
-    let gap = bytes.indices.first { $0 + 1 < bytes.count && bytes[$0] == colon && bytes[$0 + 1] == colon }
+    let gap = bytes.indices.first {
+      $0 + 1 < bytes.count && bytes[$0] == colon && bytes[$0 + 1] == colon
+    }
     guard let gap else { return parts(of: bytes[...]).flatMap { $0.count == 8 ? $0 : nil } }
     guard let head = parts(of: bytes[..<gap]), let tail = parts(of: bytes[(gap + 2)...]),
       head.count + tail.count < 8

@@ -148,7 +148,8 @@ enum ProviderProbe {
       let metadata = try ProviderMetadata(
         from: reply, of: issuer, configured: endpoints, for: backend)
       guard let keys = document?["jwks_uri"]?.text, let url = try? HTTPURL(keys),
-        issuer.isLoopback ? url.isEncrypted || url.isLoopback : url.isEncrypted && !url.mayReachThisHost
+        issuer.isLoopback
+          ? url.isEncrypted || url.isLoopback : url.isEncrypted && !url.mayReachThisHost
       else { throw .unusableKeys(of: backend) }
       return [
         ProbedPlace(

@@ -87,7 +87,9 @@ struct HTTPURLTests {
     expect(try !HTTPURL("https://\(host)/t").mayReachThisHost)
   }
 
-  @Test(arguments: ["1:2", "::1::", ":::", "1:2:3:4:5:6:7:8:9", "::12345", "::127.0.0.1:1", "::1.2.3.256"])
+  @Test(arguments: [
+    "1:2", "::1::", ":::", "1:2:3:4:5:6:7:8:9", "::12345", "::127.0.0.1:1", "::1.2.3.256",
+  ])
   func whatIsNoAddressIsNone(_ text: String) {
     expect(HostAddress(text) == nil)
   }
