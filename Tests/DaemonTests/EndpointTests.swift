@@ -258,7 +258,7 @@ struct EndpointTests {
           for number in os.listdir(f"/proc/{pid}/fd"):
               try:
                   found.add(os.readlink(f"/proc/{pid}/fd/{number}"))
-              except FileNotFoundError:
+              except OSError:
                   pass
           return {name for name in found if name.startswith("socket:")}
       own, endpoint = sockets("self"), None
@@ -266,7 +266,7 @@ struct EndpointTests {
           try:
               if int(pid) != os.getpid() and sockets(pid) & own:
                   endpoint = int(pid)
-          except (FileNotFoundError, ProcessLookupError):
+          except OSError:
               pass
       # As a service manager does that stops a unit, whose program may take its time.
       os.kill(endpoint, signal.SIGTERM)
