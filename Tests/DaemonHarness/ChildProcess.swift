@@ -102,10 +102,11 @@ final class ChildProcess: Sendable {
     var signals = sigset_t()
     unsafe sigemptyset(&signals)
     unsafe posix_spawnattr_setsigmask(&attributes, &signals)
-    // A shell that starts `make test` in the background ignores SIGINT for it, and so would the child.
+    // A shell that starts `make test` in the background ignores these for it, and so would the child.
     var interrupt = sigset_t()
     unsafe sigemptyset(&interrupt)
     unsafe sigaddset(&interrupt, SIGINT)
+    unsafe sigaddset(&interrupt, SIGQUIT)
     unsafe posix_spawnattr_setsigdefault(&attributes, &interrupt)
     unsafe posix_spawnattr_setflags(
       &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) | flags)
