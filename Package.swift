@@ -49,6 +49,7 @@ let package = Package(
   targets: [
     .target(name: "CLinux", cSettings: warnings),
     .target(name: "CWipingFree", cSettings: warnings),
+    .target(name: "COlderLibc", cSettings: warnings),
     .target(name: "CSystemd", cSettings: warnings, linkerSettings: [.linkedLibrary("systemd")]),
     // CCurl and CCrypto load their libraries at need, and link none.
     .target(name: "CLoad", cSettings: warnings),
@@ -68,7 +69,8 @@ let package = Package(
       ],
       swiftSettings: strict + plain),
     .executableTarget(
-      name: "credd", dependencies: ["CredCore", "CredService", "CredRuntime", logging],
+      name: "credd",
+      dependencies: ["CredCore", "CredService", "CredRuntime", "COlderLibc", logging],
       swiftSettings: strict + plain,
       linkerSettings: [
         .unsafeFlags(linkerFlags)
@@ -105,7 +107,8 @@ let package = Package(
     .target(
       name: "SandboxKit", dependencies: ["CSandboxCrypto", "SeededRandom"], swiftSettings: strict),
     .executableTarget(
-      name: "credd-sandbox", dependencies: ["SandboxKit", "CSandboxHTTP", argumentParser],
+      name: "credd-sandbox",
+      dependencies: ["SandboxKit", "CSandboxHTTP", "COlderLibc", argumentParser],
       swiftSettings: strict),
     .target(name: "Programs", dependencies: ["credd", "credctl", "credd-sandbox"]),
     // Not shipped: the service on a simulated host.

@@ -87,6 +87,9 @@ struct FieldReader {
     return map
   }
 
+  /// A member of any type.
+  mutating func json(_ name: String) -> JSON? { value(name) }
+
   mutating func object(_ name: String) throws(ServiceError) -> FieldReader? {
     guard let value = value(name) else { return nil }
     return try FieldReader(value, at: place(name))

@@ -73,13 +73,18 @@ public struct Sandbox: Sendable {
       HostedUI.reply(to: request, in: &state, at: now)
     case .userPool: UserPoolService.reply(to: request, in: &state, fault: fault, at: now)
     case .sts: STSService.reply(to: request, in: &state, fault: fault, at: now)
+    case .s3: S3Service.reply(to: request, in: &state, fault: fault, at: now)
     case .oidc: OIDCService.reply(to: request, in: &state, at: now)
     }
   }
 
   /// The service of a request: the services share one port.
   private static func call(of request: HTTPRequest) -> ServiceCall? {
-    // `GET /logout` is a page of the Hosted UI; `POST /logout` belongs to the token backend.
+    // The paths of objects are anything.
+    if let operation = S3Service.operation(of: request) {
+      return ServiceCall(service: .s3, operation: operation)
+    }
+    // `/logout` is a page of the Hosted UI, and by POST the token backend's.
     if let operation = HostedUI.operation(of: request) {
       return ServiceCall(service: .userPool, operation: operation)
     }
@@ -100,7 +105,7 @@ public struct Sandbox: Sendable {
       return ServiceCall(service: .cognito, operation: operation)
     }
     guard request.method == "POST" else { return nil }
-    return ServiceCall(service: .sts, operation: STSService.operation)
+    return ServiceCall(service: .sts, operation: STSService.operation(of: request))
   }
 }
 

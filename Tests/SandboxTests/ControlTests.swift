@@ -118,12 +118,12 @@ struct ControlTests {
     let keys = (0...CredentialMint.maximumGrants).map { _ in
       mint.credentials(
         for: CredentialMint.Grant(
-          pool: "p", identity: "i", logins: [], role: "r",
+          pool: "p", identity: "i", logins: [], session: RoleSession(role: "r", name: "n"),
           expiration: Date(timeIntervalSince1970: 0)), random: &random
       ).accessKeyID
     }
     expect(mint.grant(of: keys[0]) == nil)
     expect(mint.grant(of: keys[1])?.identity, equals: "i")
-    expect(mint.grant(of: keys[CredentialMint.maximumGrants])?.role, equals: "r")
+    expect(mint.grant(of: keys[CredentialMint.maximumGrants])?.session.role, equals: "r")
   }
 }

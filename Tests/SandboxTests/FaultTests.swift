@@ -111,7 +111,11 @@ struct FaultTests {
 
   @Test func wrongPools() throws {
     var test = try TestSandbox()
-    test.plan(["Service": "backend", "Kind": "wrongPool"])
+    test.plan([
+      "Service": "backend",
+      "Kind": "wrongPool, "
+        + "sameKey, unscoped, otherSession, endsLate, endsPast",
+    ])
     let pool = test.answer(Self.token).reply.json?["IdentityPoolId"]?.text
     expect(pool, equals: "us-east-1:99999999-9999-4999-8999-999999999999")
   }

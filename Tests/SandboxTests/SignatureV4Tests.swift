@@ -29,9 +29,15 @@ struct SignatureV4Tests {
       ], body: Array(body.utf8))
   }
 
+  private func verify(_ request: HTTPRequest, at now: Date) throws(ServiceError)
+    -> SignatureV4.Signer
+  {
+    try SignatureV4.verify(request, for: .cognitoIdentity, at: now) { keys[$0] }
+  }
+
   private func failure(_ request: HTTPRequest, after seconds: Double = 0) -> ServiceError? {
     do {
-      _ = try SignatureV4.verify(request, keys: keys, at: now + seconds)
+      _ = try verify(request, at: now + seconds)
       return nil
     } catch {
       return error
@@ -39,7 +45,7 @@ struct SignatureV4Tests {
   }
 
   @Test func acceptsBotocoresSignature() throws {
-    let signer = try SignatureV4.verify(Self.signed(), keys: keys, at: now)
+    let signer = try verify(Self.signed(), at: now)
     expect(
       signer, equals: SignatureV4.Signer(accessKeyID: "AKIASANDBOXDEVELOPER", region: "us-east-1"))
     expect(failure(Self.signed(), after: 300) == nil)

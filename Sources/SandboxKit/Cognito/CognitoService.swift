@@ -77,7 +77,8 @@ enum CognitoService {
     }
     let operation = operation(of: request) ?? ""
     if developerOperations.contains(operation) {
-      let developer = try SignatureV4.verify(request, keys: state.developerKeys, at: now)
+      let keys = state.developerKeys
+      let developer = try SignatureV4.verify(request, for: .cognitoIdentity, at: now) { keys[$0] }
       return try state.answer(
         operation, CognitoInput(request.body), signed: developer, at: now)
     }

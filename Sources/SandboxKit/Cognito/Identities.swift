@@ -31,9 +31,12 @@ extension SandboxState {
     let expiration = Date(
       timeIntervalSince1970: Double(now.epochSeconds + lifetimes.credentials))
     let linked = pools[access.pool]?.identity(access.identity)?.logins ?? []
+    var session = RoleSession(
+      role: role, name: "CognitoIdentityCredentials", identity: access.identity)
+    if !access.isAuthenticated { session.sessionPolicies = [ManagedPolicy.guests] }
     let credentials = mint.credentials(
       for: CredentialMint.Grant(
-        pool: access.pool, identity: access.identity, logins: linked, role: role,
+        pool: access.pool, identity: access.identity, logins: linked, session: session,
         expiration: expiration), random: &random)
     return [
       "IdentityId": .string(access.identity),

@@ -35,6 +35,10 @@ enum ControlService {
     case ("GET", "issued"): return try issued(request, in: sandbox)
     case ("POST", "issued"): return try issued(FieldReader(bodyOf: request), in: sandbox.state.mint)
     case ("POST", "user"): return try sandbox.state.setUser(FieldReader(bodyOf: request))
+    case ("POST", "role"): return try sandbox.state.setRole(FieldReader(bodyOf: request))
+    case ("POST", "bucket"): return try sandbox.state.setBucket(FieldReader(bodyOf: request))
+    case ("POST", "sts"): return try sandbox.state.setSTS(FieldReader(bodyOf: request))
+    case ("POST", "may"): return try sandbox.state.answerMay(FieldReader(bodyOf: request))
     case ("POST", "lifetimes"): return try sandbox.state.setLifetimes(FieldReader(bodyOf: request))
     case ("POST", "pool"): return try sandbox.state.setPool(FieldReader(bodyOf: request))
     case ("POST", "provider-keys"):
@@ -106,10 +110,16 @@ enum ControlService {
     }
     var output: [String: JSON] = [
       "Pool": .string(grant.pool), "IdentityId": .string(grant.identity),
-      "Logins": subjects(of: grant.logins), "RoleArn": .string(grant.role),
+      "Logins": subjects(of: grant.logins), "RoleArn": .string(grant.session.role),
       "Expiration": .string(grant.expiration.iso8601Text),
     ]
-    if let name = grant.sessionName { output["RoleSessionName"] = .string(name) }
+    if grant.isOfSTS { output["RoleSessionName"] = .string(grant.session.name) }
+    if let source = grant.source {
+      output["SourceAccessKeyId"] = .string(source)
+      output["ScopedPoliciesCount"] = .number(Double(grant.session.scopes.count))
+      output["Tags"] = .object(grant.session.tags.mapValues { .string($0) })
+      output["SourceIdentity"] = grant.session.sourceIdentity.map { .string($0) } ?? .null
+    }
     return .object(output)
   }
 

@@ -1,6 +1,6 @@
 /// The services that faults and counters distinguish.
 enum Service: String, Sendable, CaseIterable {
-  case backend, cognito, sts, sample, oidc
+  case backend, cognito, sts, s3, sample, oidc
   case userPool = "cognito-idp"
 }
 
@@ -46,6 +46,22 @@ struct Fault: Sendable, Equatable {
     case changedIdentity
     /// A reply for another pool than the requested one.
     case wrongPool
+    /// STS lies in the answer to a signed call: the caller's own credentials.
+    case sameKey
+    /// A policy that was not applied.
+    case unscoped
+    /// Another session.
+    case otherSession
+    /// An end two hours too late, or a minute ago.
+    case endsLate, endsPast
+
+    /// Whether it is a lie of STS.
+    var isOfSTS: Bool {
+      switch self {
+      case .sameKey, .unscoped, .otherSession, .endsLate, .endsPast: true
+      default: false
+      }
+    }
   }
 
   var service: Service
@@ -98,7 +114,8 @@ extension Fault {
     case .redirect:
       reply = HTTPReply(
         status: status ?? 302, headers: [HTTPField("Location", location ?? "http://127.0.0.1:1/")])
-    case .delay, .hang, .reset, .truncate, .dateSkew, .expiredToken, .changedIdentity, .wrongPool:
+    case .delay, .hang, .reset, .truncate, .dateSkew, .expiredToken, .changedIdentity, .wrongPool,
+      .sameKey, .unscoped, .otherSession, .endsLate, .endsPast:
       return nil
     }
     if let retryAfter { reply.headers.append(HTTPField("Retry-After", retryAfter)) }
@@ -122,6 +139,7 @@ extension Fault {
     case .userPool: UserPoolService.reply(with: error)
     case .sts:
       STSService.reply(with: error, requestID: "00000000-0000-4000-8000-000000000000")
+    case .s3: S3Service.reply(with: error)
     case .backend: TokenBackend.reply(with: error)
     case .sample: SampleServer.reply(with: error)
     case .oidc: OIDCService.reply(with: error)
@@ -136,6 +154,7 @@ extension Fault {
     case .cognito, .userPool:
       ServiceError(status: status ?? 400, code ?? "TooManyRequestsException", text)
     case .sts: ServiceError(status: status ?? 400, code ?? "Throttling", text)
+    case .s3: ServiceError(status: status ?? 503, code ?? "SlowDown", text)
     case .backend, .sample: ServiceError(status: status ?? 429, code ?? "TooManyRequests", text)
     case .oidc: ServiceError(status: status ?? 429, code ?? "slow_down", text)
     }
@@ -183,8 +202,11 @@ extension Fault {
         "Kind", "must be one of " + Kind.allCases.map(\.rawValue).joined(separator: ", "))
     }
     self.init(service: service, kind: kind)
-    guard kind != .changedIdentity || (service != .userPool && service != .oidc) else {
+    guard kind != .changedIdentity || ![.userPool, .oidc, .s3].contains(service) else {
       throw fields.fault("Kind", "is not for \(serviceName), which has no identities")
+    }
+    guard !kind.isOfSTS || service == .sts else {
+      throw fields.fault("Kind", "is for sts alone")
     }
     operation = try fields.optionalText("Operation")
     let count = try fields.integer("Count", in: -1...1_000_000) ?? 1

@@ -1,10 +1,24 @@
 import FoundationEssentials
 
-/// AWS STS (2011-06-15), only AssumeRoleWithWebIdentity.
+/// AWS STS (2011-06-15): AssumeRoleWithWebIdentity without a signature, and with one AssumeRole,
+/// GetScopedCredentials and GetCallerIdentity.
 enum STSService {
   static let version = "2011-06-15"
   static let namespace = "https://sts.amazonaws.com/doc/2011-06-15/"
-  static let operation = "AssumeRoleWithWebIdentity"
+
+  enum Operation: String {
+    case assumeRoleWithWebIdentity = "AssumeRoleWithWebIdentity"
+    case assumeRole = "AssumeRole"
+    case getScopedCredentials = "GetScopedCredentials"
+    case getCallerIdentity = "GetCallerIdentity"
+  }
+
+  /// Stands for every other operation, so that made-up names fill no table.
+  private static let unknown = "Unknown"
+
+  static func operation(of request: HTTPRequest) -> String {
+    Operation(rawValue: FormParameters(of: request)["Action"] ?? "")?.rawValue ?? unknown
+  }
 
   /// - Parameter fault: a kind of fault that the service itself makes.
   static func reply(
@@ -12,29 +26,38 @@ enum STSService {
   ) -> HTTPReply {
     let requestID = state.random.uuid()
     do throws(ServiceError) {
-      switch fault {
-      case .expiredToken:
-        throw SandboxState.expired(now: now.epochSeconds, expiry: now.epochSeconds - 60)
-      case .wrongPool, .changedIdentity: throw SandboxState.denied
-      default: break
-      }
       let form = FormParameters(of: request)
-      guard form["Action"] == operation, form["Version"] == version else {
+      guard let operation = Operation(rawValue: form["Action"] ?? ""), form["Version"] == version
+      else {
         throw ServiceError(
           "InvalidAction",
           "Could not find operation \(form["Action"] ?? "") for version \(form["Version"] ?? "")")
       }
-      let call = try RoleAssumption(form)
-      let result = try state.assumeRole(call, at: now)
+      if let error = refusal(of: operation, fault, at: now) { throw error }
+      let result = try state.result(of: operation, form, request, fault: fault, at: now)
       let reply = XMLElement(
-        "AssumeRoleWithWebIdentityResponse", namespace: namespace,
+        operation.rawValue + "Response", namespace: namespace,
         [
-          XMLElement("AssumeRoleWithWebIdentityResult", result),
+          XMLElement(operation.rawValue + "Result", result),
           XMLElement("ResponseMetadata", [XMLElement("RequestId", requestID)]),
         ])
       return xml(reply, status: 200, requestID: requestID)
     } catch {
       return self.reply(with: error, requestID: requestID)
+    }
+  }
+
+  private static func refusal(
+    of operation: Operation, _ fault: Fault.Kind?, at now: Date
+  ) -> ServiceError? {
+    switch (fault, operation) {
+    case (.expiredToken, .assumeRoleWithWebIdentity):
+      SandboxState.expired(now: now.epochSeconds, expiry: now.epochSeconds - 60)
+    case (.expiredToken, _): SignedCaller.expired(for: .sts)
+    case (.wrongPool, _), (.changedIdentity, _):
+      ServiceError(
+        status: 403, "AccessDenied", "Not authorized to perform sts:\(operation.rawValue)")
+    default: nil
     }
   }
 
@@ -62,190 +85,24 @@ enum STSService {
 }
 
 extension SandboxState {
-  /// The members of AssumeRoleWithWebIdentityResult.
-  mutating func assumeRole(
-    _ call: RoleAssumption, at now: Date
+  /// The members of an operation's result.
+  fileprivate mutating func result(
+    of operation: STSService.Operation, _ form: FormParameters, _ request: HTTPRequest,
+    fault: Fault.Kind?, at now: Date
   ) throws(ServiceError) -> [XMLElement] {
-    let token = try webIdentity(call.token, at: now)
-    guard call.providerID == nil else {
-      throw ServiceError("ValidationError", "ProviderId is for OAuth 2.0 access tokens only")
+    if operation == .assumeRoleWithWebIdentity {
+      return try assumeRole(WebIdentityCall(form), at: now)
     }
-    // STS does not say why the role's trust policy refuses.
-    guard let role = roles[call.roleARN], role.pool == token.pool,
-      role.trustsAuthenticated == token.isAuthenticated,
-      let identity = pools[token.pool]?.survivor(of: token.identity), !identity.isClosed
-    else { throw SandboxState.denied }
-    guard call.duration <= role.maximumSessionDuration else {
-      throw ServiceError(
-        "ValidationError",
-        "The requested DurationSeconds exceeds the MaxSessionDuration set for this role.")
-    }
-    let expiration = Date(timeIntervalSince1970: Double(now.epochSeconds + call.duration))
-    let credentials = mint.credentials(
-      for: CredentialMint.Grant(
-        pool: token.pool, identity: token.identity, logins: identity.logins, role: role.arn,
-        sessionName: call.sessionName, expiration: expiration), random: &random)
-    let roleID = "AROASANDBOX" + role.name.uppercased().filter { $0.isASCII && $0.isLetter }
-    let session = "arn:aws:sts::\(role.account):assumed-role/\(role.name)/\(call.sessionName)"
-    return [
-      XMLElement("Audience", token.pool),
-      XMLElement(
-        "AssumedRoleUser",
-        [XMLElement("AssumedRoleId", "\(roleID):\(call.sessionName)"), XMLElement("Arn", session)]),
-      XMLElement("Provider", LoginCheck.cognito),
-      XMLElement(
-        "Credentials",
-        [
-          XMLElement("AccessKeyId", credentials.accessKeyID),
-          XMLElement("SecretAccessKey", credentials.secretAccessKey),
-          XMLElement("SessionToken", credentials.sessionToken),
-          XMLElement("Expiration", expiration.iso8601Text),
-        ]), XMLElement("SubjectFromWebIdentityToken", token.identity),
-    ]
-  }
-
-  /// Checks a developer token, with STS's error texts.
-  private func webIdentity(
-    _ text: String, at now: Date
-  ) throws(ServiceError) -> DeveloperToken {
-    do {
-      return try verified(text, at: now)
-    } catch {
-      throw switch error {
-      case .malformed:
-        ServiceError("InvalidIdentityToken", "The ID Token provided is not a valid JWT.")
-      case .wrongIssuer:
-        ServiceError(
-          "InvalidIdentityToken", "No OpenIDConnect provider found in your account for the issuer")
-      case .unverified:
-        ServiceError("InvalidIdentityToken", "Couldn't verify signed token.")
-      case .expired(let now, let expiry): SandboxState.expired(now: now, expiry: expiry)
-      }
-    }
-  }
-
-  static let denied = ServiceError(
-    status: 403, "AccessDenied", "Not authorized to perform sts:AssumeRoleWithWebIdentity")
-
-  static func expired(now: Int, expiry: Int) -> ServiceError {
-    ServiceError(
-      "ExpiredTokenException",
-      "Token expired: current date/time \(now) must be before the expiration date/time \(expiry)")
-  }
-}
-
-/// The parameters of AssumeRoleWithWebIdentity, with the checks of the STS API reference.
-struct RoleAssumption {
-  var roleARN: String
-  var sessionName: String
-  var token: String
-  /// In seconds.
-  var duration: Int
-  var providerID: String?
-
-  static let defaultDuration = 3600
-
-  init(_ form: FormParameters) throws(ServiceError) {
-    var violations: [String] = []
-    func text(_ name: String, _ rule: InputRule) -> String {
-      let member = name.prefix(1).lowercased() + name.dropFirst()
-      guard let value = form[name] else {
-        violations.append(
-          "Value null at '\(member)' failed to satisfy constraint: Member must not be null")
-        return ""
-      }
-      if let violation = rule.violation(of: value, at: member) { violations.append(violation) }
-      return value
-    }
-    roleARN = text("RoleArn", .arn)
-    sessionName = text("RoleSessionName", RoleAssumption.sessionNameRule)
-    token = text("WebIdentityToken", RoleAssumption.tokenRule)
-    providerID = form["ProviderId"]
-    duration = RoleAssumption.defaultDuration
-    if let text = form["DurationSeconds"] {
-      guard let seconds = Int(text) else {
-        throw ServiceError("ValidationError", "DurationSeconds is not a number: '\(text)'")
-      }
-      duration = seconds
-      if !(900...43_200).contains(seconds) {
-        violations.append(
-          "Value '\(seconds)' at 'durationSeconds' failed to satisfy constraint: Member must have "
-            + (seconds < 900
-              ? "value greater than or equal to 900" : "value less than or equal to 43200"))
-      }
-    }
-    if form["Policy"] != nil { _ = text("Policy", RoleAssumption.policyRule) }
-    guard violations.isEmpty else {
-      throw ServiceError("ValidationError", CognitoInput.summary(of: violations))
-    }
-    try RoleAssumption.checkPolicies(form)
-  }
-
-  private static let sessionNameRule = InputRule(2...64, pattern: #"[\w+=,.@-]*"#) {
-    $0.utf8.allSatisfy { InputRule.isWord($0) || "+=,.@-".utf8.contains($0) }
-  }
-  private static let tokenRule = InputRule(4...20_000, isSensitive: true)
-  private static let policyRule = InputRule(1...2048, isSensitive: true)
-  private static let maximumPolicyARNs = 10
-
-  private static func checkPolicies(_ form: FormParameters) throws(ServiceError) {
-    if let policy = form["Policy"] {
-      guard let document = JSON(parsing: Array(policy.utf8)), document["Statement"] != nil else {
-        throw ServiceError("MalformedPolicyDocument", "Syntax errors in policy.")
-      }
-    }
-    let arns = form.names.filter { $0.hasPrefix("PolicyArns.member.") && $0.hasSuffix(".arn") }
-    guard arns.count <= maximumPolicyARNs else {
-      throw ServiceError(
-        "ValidationError", "Only \(maximumPolicyARNs) managed session policies may be passed.")
-    }
-    for name in arns where form[name]?.hasPrefix("arn:") != true {
-      throw ServiceError("ValidationError", "\(form[name] ?? "") is invalid")
-    }
-  }
-}
-
-/// An element of an XML reply.
-struct XMLElement {
-  enum Content {
-    case text(String)
-    case elements([XMLElement])
-  }
-
-  let name: String
-  let content: Content
-  var namespace: String?
-
-  init(_ name: String, _ text: String) {
-    self.name = name
-    self.content = .text(text)
-  }
-
-  init(_ name: String, namespace: String? = nil, _ elements: [XMLElement]) {
-    self.name = name
-    self.content = .elements(elements)
-    self.namespace = namespace
-  }
-
-  /// The element as text, indented like AWS's replies.
-  func text(indent: String = "") -> String {
-    let opening = namespace.map { "<\(name) xmlns=\"\($0)\">" } ?? "<\(name)>"
-    switch content {
-    case .text(let text): return "\(indent)\(opening)\(XMLElement.escaped(text))</\(name)>\n"
-    case .elements(let elements):
-      let inner = elements.map { $0.text(indent: indent + "  ") }.joined()
-      return "\(indent)\(opening)\n\(inner)\(indent)</\(name)>\n"
-    }
-  }
-
-  static func escaped(_ text: String) -> String {
-    text.reduce(into: "") { escaped, character in
-      switch character {
-      case "&": escaped += "&amp;"
-      case "<": escaped += "&lt;"
-      case ">": escaped += "&gt;"
-      default: escaped.append(character)
-      }
+    let caller = try caller(of: request, for: .sts, at: now)
+    switch operation {
+    case .getCallerIdentity:
+      var input = STSInput(form)
+      try input.finish()
+      return caller.identity
+    case .assumeRole:
+      return try assumeRole(RoleHop(form), by: caller, lying: STSLie(fault), at: now)
+    case .getScopedCredentials, .assumeRoleWithWebIdentity:
+      return try scopedCredentials(ScopedCall(form), of: caller, lying: STSLie(fault), at: now)
     }
   }
 }

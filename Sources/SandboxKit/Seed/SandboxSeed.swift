@@ -50,6 +50,8 @@ public struct SandboxSeed: Sendable {
   public static let defaultPool = "us-east-1:11111111-2222-3333-4444-555555555555"
   public static let defaultProvider = "login.example.app"
   static let account = "123456789012"
+  /// Of the role `credd-partner`.
+  static let partnerAccount = "210987654321"
 
   /// One pool with every kind of provider, and the users alice, bob and root.
   public init(pool id: String = defaultPool, provider: String = defaultProvider) {
@@ -70,17 +72,26 @@ public struct SandboxSeed: Sendable {
     userPools = [directory]
     pools = [pool]
     users = ["alice", "bob", "root"].map(User.init)
-    roles = [
-      Role(
-        arn: SandboxSeed.arn("credd-authenticated"), pool: id, trustsAuthenticated: true,
-        maximumSessionDuration: 43_200, isCustom: false),
-      Role(
-        arn: SandboxSeed.arn("credd-custom"), pool: id, trustsAuthenticated: true,
-        maximumSessionDuration: 3600, isCustom: true),
-      Role(
-        arn: SandboxSeed.arn("credd-guest"), pool: id, trustsAuthenticated: false,
-        maximumSessionDuration: 3600, isCustom: false),
-    ]
+    roles = SandboxSeed.defaultRoles(of: id)
+  }
+
+  /// Three for the identity pool, and two that its users may assume from there: one of the same account,
+  /// and one of a partner's, which wants an external id.
+  private static func defaultRoles(of pool: String) -> [Role] {
+    var authenticated = Role(arn: arn("credd-authenticated"), pool: pool)
+    authenticated.maximumSessionDuration = 43_200
+    var custom = Role(arn: arn("credd-custom"), pool: pool)
+    custom.isCustom = true
+    var guest = Role(arn: arn("credd-guest"), pool: pool)
+    guest.trustsAuthenticated = false
+    var reports = Role(arn: arn("credd-reports"))
+    reports.trust.principals = [authenticated.arn]
+    reports.trust.allowsTags = true
+    reports.trust.allowsSourceIdentity = true
+    var partner = Role(arn: "arn:aws:iam::\(partnerAccount):role/credd-partner")
+    partner.trust.principals = ["arn:aws:iam::\(account):root"]
+    partner.trust.externalID = "sandbox-external-id"
+    return [authenticated, custom, guest, reports, partner]
   }
 
   private static func arn(_ role: String) -> String { "arn:aws:iam::\(account):role/\(role)" }
@@ -167,21 +178,6 @@ extension SandboxSeed.User {
     password = try fields.optionalText("Password")
     isDisabled = try fields.bool("Disabled") ?? isDisabled
     requiresSession = try fields.bool("RequireSession") ?? requiresSession
-    try fields.finish()
-  }
-}
-
-extension Role {
-  init(_ reader: FieldReader) throws(ServiceError) {
-    var fields = reader
-    arn = try fields.text("Arn")
-    guard arn.hasPrefix("arn:"), arn.contains(":role/") else {
-      throw fields.fault("Arn", "must be the ARN of a role")
-    }
-    pool = try fields.text("Pool")
-    trustsAuthenticated = try fields.bool("Authenticated") ?? true
-    maximumSessionDuration = try fields.integer("MaximumSessionDuration", in: 3600...43_200) ?? 3600
-    isCustom = try fields.bool("Custom") ?? false
     try fields.finish()
   }
 }

@@ -17,9 +17,11 @@ struct CredentialMint: Sendable {
     var identity: String
     /// The identity's logins when the credentials were given. Empty for a guest.
     var logins: Set<Login>
-    var role: String
-    /// RoleSessionName, which only STS has.
-    var sessionName: String?
+    var session: RoleSession
+    /// Whether STS gave them, and not Cognito.
+    var isOfSTS = false
+    /// The access key by which they were asked for, of AssumeRole and GetScopedCredentials.
+    var source: String?
     var expiration: Date
   }
 
@@ -39,8 +41,9 @@ struct CredentialMint: Sendable {
   /// The SecretAccessKey and the SessionToken that were given with an access key.
   func secrets(of accessKeyID: String) -> [String]? { secrets[accessKeyID] }
 
+  /// - Parameter tokenLength: characters of the session token, where they are not the usual number.
   mutating func credentials(
-    for grant: Grant, random: inout SeededGenerator
+    for grant: Grant, tokenLength: Int? = nil, random: inout SeededGenerator
   ) -> TemporaryCredentials {
     let base32 = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
     let base64 = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
@@ -50,7 +53,8 @@ struct CredentialMint: Sendable {
       // The secret must not begin like a path, so that a search in logs can distinguish the two.
       secretAccessKey: random.text(1, of: base64.dropLast()) + random.text(39, of: base64),
       sessionToken: opening
-        + random.text(max(1, sessionTokenLength - opening.utf8.count - 2), of: base64) + "==",
+        + random.text(
+          max(1, (tokenLength ?? sessionTokenLength) - opening.utf8.count - 2), of: base64) + "==",
       expiration: grant.expiration)
     remember(grant, as: credentials)
     made += 1

@@ -246,25 +246,3 @@ extension [String: LoginProvider] {
     self[provider.name] = known
   }
 }
-
-/// An IAM role, with the part of its trust policy that web identities need.
-struct Role: Sendable, Equatable {
-  let arn: String
-  /// The pool whose tokens the role trusts: the condition on `aud`.
-  var pool: String
-  /// The condition on `amr`: `authenticated`, else `unauthenticated`.
-  var trustsAuthenticated: Bool
-  /// In seconds. IAM allows 3600 to 43200.
-  var maximumSessionDuration: Int
-  /// Whether requests may name the role as CustomRoleArn.
-  var isCustom: Bool
-
-  /// The last part of the ARN.
-  var name: String { String(arn.split(separator: "/").last ?? "") }
-
-  /// The account in the ARN.
-  var account: String {
-    let parts = arn.split(separator: ":", omittingEmptySubsequences: false)
-    return parts.count > 4 ? String(parts[4]) : ""
-  }
-}

@@ -27,6 +27,9 @@ struct SandboxState: Sendable {
   var publishedKeys = PublishedKeys()
   var revocations = Revocations()
   var mint = CredentialMint()
+  var objects = ObjectStore()
+  /// Whether the policies of a session must allow `sts:GetScopedCredentials`.
+  var scopingWantsPermission = true
   var random: SeededGenerator
   let issuer: TokenIssuer
 

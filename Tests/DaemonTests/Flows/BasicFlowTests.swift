@@ -26,7 +26,7 @@ struct BasicFlowTests {
     let policy = #"{"Version":"2012-10-17","Statement":[]}"#
     let file = try Stage.current().newFile("policy.json")
     try Data(policy.utf8).write(to: URL(filePath: file))
-    let arns = ["arn:aws:iam::aws:policy/ReadOnlyAccess", "arn:aws:iam::123456789012:policy/team"]
+    let arns = ["ReadOnlyAccess", "AmazonS3ReadOnlyAccess"].map { "arn:aws:iam::aws:policy/" + $0 }
     let host = try host(
       """
       role_session_name = credd-{uid}

@@ -1,0 +1,107 @@
+import FoundationEssentials
+
+extension SandboxState {
+  /// The members of AssumeRoleWithWebIdentityResult.
+  mutating func assumeRole(
+    _ call: WebIdentityCall, at now: Date
+  ) throws(ServiceError) -> [XMLElement] {
+    let token = try webIdentity(call.token, at: now)
+    guard call.providerID == nil else {
+      throw ServiceError("ValidationError", "ProviderId is for OAuth 2.0 access tokens only")
+    }
+    // The role's trust policy does not say why it refuses.
+    guard let role = roles[call.roleARN], role.pool == token.pool,
+      role.trustsAuthenticated == token.isAuthenticated,
+      let identity = pools[token.pool]?.survivor(of: token.identity), !identity.isClosed
+    else { throw SandboxState.denied }
+    guard call.duration <= role.maximumSessionDuration else {
+      throw ServiceError(
+        "ValidationError",
+        "The requested DurationSeconds exceeds the MaxSessionDuration set for this role.")
+    }
+    let expiration = Date(timeIntervalSince1970: Double(now.epochSeconds + call.duration))
+    var session = RoleSession(role: role.arn, name: call.sessionName, identity: token.identity)
+    session.sessionPolicies = call.policies.documents
+    try session.pack(call.policies.size)
+    let credentials = mint.credentials(
+      for: CredentialMint.Grant(
+        pool: token.pool, identity: token.identity, logins: identity.logins, session: session,
+        isOfSTS: true, expiration: expiration), random: &random)
+    return [
+      XMLElement("Audience", token.pool), session.assumedRoleUser,
+      XMLElement("Provider", LoginCheck.cognito), credentials.element,
+      XMLElement("SubjectFromWebIdentityToken", token.identity),
+    ]
+  }
+
+  /// A developer token, with STS's words for what is wrong with it.
+  private func webIdentity(
+    _ text: String, at now: Date
+  ) throws(ServiceError) -> DeveloperToken {
+    do {
+      return try verified(text, at: now)
+    } catch {
+      throw switch error {
+      case .malformed:
+        ServiceError("InvalidIdentityToken", "The ID Token provided is not a valid JWT.")
+      case .wrongIssuer:
+        ServiceError(
+          "InvalidIdentityToken", "No OpenIDConnect provider found in your account for the issuer")
+      case .unverified:
+        ServiceError("InvalidIdentityToken", "Couldn't verify signed token.")
+      case .expired(let now, let expiry): SandboxState.expired(now: now, expiry: expiry)
+      }
+    }
+  }
+
+  static let denied = ServiceError(
+    status: 403, "AccessDenied", "Not authorized to perform sts:AssumeRoleWithWebIdentity")
+
+  static func expired(now: Int, expiry: Int) -> ServiceError {
+    ServiceError(
+      "ExpiredTokenException",
+      "Token expired: current date/time \(now) must be before the expiration date/time \(expiry)")
+  }
+}
+
+/// The parameters of AssumeRoleWithWebIdentity, checked as the STS API reference gives them.
+struct WebIdentityCall {
+  let roleARN: String
+  let sessionName: String
+  let token: String
+  /// Seconds.
+  let duration: Int
+  let providerID: String?
+  let policies: SessionPolicies
+
+  init(_ form: FormParameters) throws(ServiceError) {
+    var input = STSInput(form)
+    roleARN = input.text("RoleArn", .arn)
+    sessionName = input.text("RoleSessionName", .roleSessionName)
+    token = input.text("WebIdentityToken", InputRule(4...20_000, isSensitive: true))
+    providerID = input.optionalText("ProviderId", InputRule(4...2048))
+    duration = try input.optionalInteger("DurationSeconds", in: 900...43_200) ?? 3600
+    policies = try SessionPolicies(&input)
+    try input.finish()
+  }
+}
+
+extension RoleSession {
+  /// `AssumedRoleUser` of a reply.
+  var assumedRoleUser: XMLElement {
+    XMLElement("AssumedRoleUser", [XMLElement("AssumedRoleId", userID), XMLElement("Arn", arn)])
+  }
+}
+
+extension TemporaryCredentials {
+  /// `Credentials` of a reply.
+  var element: XMLElement {
+    XMLElement(
+      "Credentials",
+      [
+        XMLElement("AccessKeyId", accessKeyID), XMLElement("SecretAccessKey", secretAccessKey),
+        XMLElement("SessionToken", sessionToken),
+        XMLElement("Expiration", expiration.iso8601Text),
+      ])
+  }
+}
