@@ -113,8 +113,7 @@ struct FaultTests {
     var test = try TestSandbox()
     test.plan([
       "Service": "backend",
-      "Kind": "wrongPool, "
-        + "sameKey, unscoped, otherSession, endsLate, endsPast",
+      "Kind": "wrongPool",
     ])
     let pool = test.answer(Self.token).reply.json?["IdentityPoolId"]?.text
     expect(pool, equals: "us-east-1:99999999-9999-4999-8999-999999999999")
@@ -136,7 +135,8 @@ struct FaultTests {
       (
         ["Service": "backend", "Kind": "melt"],
         "Kind must be one of delay, hang, status, throttle, reset, truncate, oversize, malformed, "
-          + "html, redirect, dateSkew, expiredToken, changedIdentity, wrongPool"
+          + "html, redirect, dateSkew, expiredToken, changedIdentity, wrongPool, "
+          + "sameKey, unscoped, otherSession, endsLate, endsPast"
       ),
       (["Service": "backend", "Kind": "reset", "Count": 0], "Count must not be 0"),
       (
