@@ -332,6 +332,10 @@ public enum Limits {
     public static let ofName = Rate(count: 3, time: .seconds(60 * 60))
     /// The same for codes of sign-ins: people sign in more often than they make accounts.
     public static let codesOfName = Rate(count: 10, time: .seconds(60 * 60))
+    /// Codes that one uid types, to confirm an account or to set a new password.
+    public static let answersOfUser = Rate(count: 10, time: .seconds(10 * 60))
+    /// Of one uid, for one user name, until another code is sent: people mistype codes.
+    public static let answersOfCode = Rate(count: 5, time: .seconds(60 * 60))
     /// Of all users, at one backend.
     public static let ofBackend = Rate(count: 30, time: .seconds(60))
     /// Of a backend that has reached ``ofBackend``, for a uid that has caused some of it: each has one.

@@ -176,13 +176,17 @@ public struct AccountLimiter: Sendable {
   private var users: [UInt32: [Instant]] = [:]
   private var names: [Name: [Instant]] = [:]
   private var backends: [String: [Instant]] = [:]
+  private let ofUser: Limits.Rate
   private let ofName: Limits.Rate
   /// Whether the count of a backend stops only those who have caused some of it.
   private let isShared: Bool
 
   public init() { self.init(ofName: Limits.Account.ofName, isShared: false) }
 
-  private init(ofName: Limits.Rate, isShared: Bool) {
+  private init(
+    ofUser: Limits.Rate = Limits.Account.ofUser, ofName: Limits.Rate, isShared: Bool
+  ) {
+    self.ofUser = ofUser
     self.ofName = ofName
     self.isShared = isShared
   }
@@ -191,6 +195,13 @@ public struct AccountLimiter: Sendable {
   /// the sign-ins of some must not stop those of others.
   public static var ofCodes: AccountLimiter {
     AccountLimiter(ofName: Limits.Account.codesOfName, isShared: true)
+  }
+
+  /// For codes that people type before a sign-in. They mistype them, and that must not keep them from
+  /// having another code sent, nor the other way round.
+  public static var ofAnswers: AccountLimiter {
+    AccountLimiter(
+      ofUser: Limits.Account.answersOfUser, ofName: Limits.Account.answersOfCode, isShared: true)
   }
 
   /// How long the user has to wait; nil if the action may be done now, and is counted.
@@ -209,7 +220,7 @@ public struct AccountLimiter: Sendable {
     of uid: UInt32, username: String, at backend: String?, now: Instant
   ) -> Duration? {
     let waits = [
-      Self.pause(users[uid], Limits.Account.ofUser, now),
+      Self.pause(users[uid], ofUser, now),
       Self.pause(names[Name(uid: uid, username: username)], ofName, now),
       backend.flatMap { pause(of: uid, at: $0, now) },
     ]
@@ -227,9 +238,31 @@ public struct AccountLimiter: Sendable {
   public mutating func count(
     by uid: UInt32, username: String, at backend: String?, now: Instant
   ) {
-    Self.count(uid, in: &users, Limits.Account.ofUser, now)
+    Self.count(uid, in: &users, ofUser, now)
     Self.count(Name(uid: uid, username: username), in: &names, ofName, now)
     if let backend { Self.count(backend, in: &backends, Limits.Account.ofBackend, now) }
+  }
+
+  /// Takes back what was counted at a time: it came to nothing.
+  public mutating func takeBack(
+    by uid: UInt32, username: String, at backend: String?, countedAt time: Instant
+  ) {
+    Self.takeBack(uid, in: &users, time)
+    Self.takeBack(Name(uid: uid, username: username), in: &names, time)
+    if let backend { Self.takeBack(backend, in: &backends, time) }
+  }
+
+  private static func takeBack<Subject: Hashable>(
+    _ subject: Subject, in records: inout [Subject: [Instant]], _ time: Instant
+  ) {
+    guard let index = records[subject]?.lastIndex(of: time) else { return }
+    records[subject]?.remove(at: index)
+    if records[subject]?.isEmpty ?? false { records[subject] = nil }
+  }
+
+  /// Forgets what was counted about a name: from here on it is about another code.
+  public mutating func forgetName(_ username: String, of uid: UInt32) {
+    names[Name(uid: uid, username: username)] = nil
   }
 
   private static func pause(_ times: [Instant]?, _ rate: Limits.Rate, _ now: Instant) -> Duration? {

@@ -41,11 +41,15 @@ final class AccountActions {
       return refuse(account.input, error, session, turn)
     }
     if case .own(let input) = account.input { return actOnOwn(input, session, turn) }
-    if let error = countAction(as: account.input.username ?? "", session) {
+    let action = session.profile.backend.map {
+      limits.action(
+        account.input.kind, by: uid, username: account.input.username ?? "", at: $0.name)
+    }
+    if let error = action.flatMap(limits.count) {
       return refuse(account.input, error, session, turn)
     }
     limits.callSpent(by: uid)
-    call(account.input, nil, session, turn)
+    call(account.input, nil, counted: action, session, turn)
   }
 
   /// Before anything is sent.
@@ -56,11 +60,11 @@ final class AccountActions {
     turn.refuse(error)
   }
 
-  /// What makes a backend send messages, or lets somebody guess, is limited.
-  private func countAction(as username: String, _ session: Session) -> ProtocolError? {
+  /// What makes a backend send messages is limited for signed-in users, too.
+  private func countMessage(as username: String, _ session: Session) -> ProtocolError? {
     guard let backend = session.profile.backend else { return nil }
-    return limits.countAccountAction(
-      by: session.key.uid, username: username, at: backend.name)
+    return limits.count(
+      limits.action(.request, by: session.key.uid, username: username, at: backend.name))
   }
 
   // MARK: The own account
@@ -76,7 +80,7 @@ final class AccountActions {
     let error =
       refusal(of: input.action, pool, turn.now) ?? refusal(ofDeviceOf: input, pool, session)
       ?? refusal(ofGuess: input, pool, session)
-      ?? (input.sendsMessage ? countAction(as: pool.username, session) : nil)
+      ?? (input.sendsMessage ? countMessage(as: pool.username, session) : nil)
     if let error { return refuse(.own(input), error, session, turn) }
     limits.callSpent(by: session.key.uid)
     askForAccessToken(isNew: false, of: owner, session, turn)
@@ -156,8 +160,10 @@ final class AccountActions {
 
   // MARK: The call
 
+  /// - Parameter action: as it was counted; nil for the own account.
   private func call(
-    _ input: AccountInput, _ signedIn: AccountCall.SignedIn?, _ session: Session, _ turn: Turn
+    _ input: AccountInput, _ signedIn: AccountCall.SignedIn?, counted action: CountedAction? = nil,
+    _ session: Session, _ turn: Turn
   ) {
     let id = sessions.nextCallID()
     turn.wait(for: id)
@@ -169,7 +175,21 @@ final class AccountActions {
     // Who asks may have left before the answer.
     let asker = journal.accountMetadata(input.action, username, session, turn.requester)
     host.upstream.account(call) { [unowned self, client = turn.client.id] result in
+      if let action { ended(action, result) }
       callEnded(call, client, asker, result)
+    }
+  }
+
+  /// What the result means for the counts.
+  private func ended(
+    _ action: CountedAction, _ result: Result<AccountResult, UpstreamFailure>
+  ) {
+    switch result {
+    case .success: limits.codeChanged(by: action)
+    case .failure(let failure):
+      if failure.refusesNewPassword { limits.takeBack(action) }
+      // It may have been sent.
+      if failure.remedy == .sayDone { limits.codeChanged(by: action) }
     }
   }
 
@@ -237,6 +257,16 @@ final class AccountActions {
       guard key == nil || key == pool.deviceKey else { return }
       devices.use(isRemembered, of: session, username: pool.username)
     default: break
+    }
+  }
+}
+
+extension AccountInput {
+  /// As what it counts before a sign-in.
+  fileprivate var kind: CountedAction.Kind {
+    switch self {
+    case .confirm, .resetPassword: .answer
+    case .signUp, .resend, .forgotPassword, .own: .request
     }
   }
 }
