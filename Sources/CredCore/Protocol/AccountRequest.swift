@@ -221,6 +221,8 @@ public struct SignUpResult: Sendable, Equatable {
 /// What came of an action of `account`.
 public enum AccountResult: Sendable, Equatable {
   case done
+  /// It has ended the session's sign-in.
+  case signedOut
   case signedUp(SignUpResult)
   /// Nil where the pool does not say.
   case codeSent(SignUpResult.Delivery?)

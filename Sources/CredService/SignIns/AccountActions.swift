@@ -212,10 +212,10 @@ final class AccountActions {
       return askForAccessToken(isNew: true, of: owner, session, turn)
     }
     journal.accountActionEnded(call, asker, result)
-    if case .success = result, let session { apply(call, to: session) }
+    let told = result.map { result in session.map { apply(call, result, to: $0) } ?? result }
     guard let turn = clients.endWait(client, for: call.id) else { return }
     let profile = call.sessionKey.profile
-    switch result {
+    switch told {
     case .success(let result): turn.give(.account(profile: profile, result))
     case .failure(let failure) where failure.remedy == .sayDone:
       turn.give(.account(profile: profile, .codeSent(nil)))
@@ -240,24 +240,37 @@ final class AccountActions {
   private static let accountDeleted = ProtocolError(
     .signInFailed, "the account was deleted, and its session has ended; sign in again")
 
-  /// What the change means for the session here.
-  private func apply(_ call: AccountCall, to session: Session) {
-    guard case .own(let input) = call.input, let pool = call.signedIn?.session else { return }
+  /// Does what the change means for the session here.
+  ///
+  /// - Returns: what its client is told.
+  private func apply(
+    _ call: AccountCall, _ result: AccountResult, to session: Session
+  ) -> AccountResult {
+    guard case .own(let input) = call.input, let pool = call.signedIn?.session else {
+      return result
+    }
     switch input {
     case .delete:
       devices.forget(of: session, username: pool.username)
       // Another user may have signed in meanwhile.
-      guard session.machine.state.providerSession?.isOfSameUser(as: pool) ?? false else { return }
+      guard session.machine.state.providerSession?.isOfSameUser(as: pool) ?? false else { break }
       signIns.end(of: session.key, Self.accountDeleted)
       signOuts.signOutHere(session, host.clock.now)
     case .forgetDevice(let key):
-      guard key == nil || key == pool.deviceKey else { return }
+      guard key == nil || key == pool.deviceKey else { break }
       devices.forget(of: session, username: pool.username)
+      // The pool renews no token of a device that it has forgotten.
+      guard let present = session.machine.state.providerSession, present.isOfSameUser(as: pool),
+        present.deviceKey == pool.deviceKey
+      else { break }
+      signOuts.signOutHere(session, host.clock.now)
+      return .signedOut
     case .rememberDevice(let key, let isRemembered):
-      guard key == nil || key == pool.deviceKey else { return }
+      guard key == nil || key == pool.deviceKey else { break }
       devices.use(isRemembered, of: session, username: pool.username)
     default: break
     }
+    return result
   }
 }
 
