@@ -10,6 +10,8 @@ public struct Challenge: Sendable, Equatable {
   /// Seconds until it ends.
   public let expiresIn: Int
   let parameters: JSONValue
+  /// Whether a guest's session would be the user's.
+  let isOfGuest: Bool
 
   /// What a person has to do.
   public enum Step: Sendable, Equatable {
@@ -51,6 +53,7 @@ public struct Challenge: Sendable, Equatable {
     self.handle = handle
     name = challenge["Name"]?.text ?? step
     parameters = challenge["Parameters"] ?? .null
+    isOfGuest = reply["State"]?.text == "guest"
     expiresIn = min(Int(clamping: challenge["ExpiresIn"]?.integer ?? 180), Self.longest)
     self.step = try Self.step(step, parameters)
   }
@@ -126,7 +129,7 @@ extension Challenge {
     case .device(let device):
       "the sign-in needs the code \(device.userCode) typed at \(device.url), by you alone"
     case .confirm:
-      "the sign-in has to be confirmed: " + ConfirmStep(parameters).lines.joined(separator: " ")
+      "the sign-in has to be confirmed: " + ConfirmStep(self).lines.joined(separator: " ")
     case .unknown(let step): "this credctl is older than credd and does not know the step \(step)"
     }
   }
