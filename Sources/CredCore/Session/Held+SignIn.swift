@@ -55,7 +55,7 @@ extension Held {
     // A client's developer token is not the backend's word, nor is its identity.
     if isLinked, state.method == .developerToken { dropAllOfUser() }
     token = nil
-    add(added, request, now)
+    add(added, endingAt: request.loginsExpire, now)
     switch state {
     case .signedOut where isLinked, .guest where isLinked:
       credentials = nil

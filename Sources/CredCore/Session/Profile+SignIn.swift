@@ -45,10 +45,12 @@ extension Profile {
     case .browser(let browser): return signInProfile.refusal(of: browser)
     case .device:
       return signInProfile.signInWays.contains(.device) ? nil : signInProfile.refusal(of: .device)
-    case .password:
-      guard plan.backend != .password, poolProfile == nil else { return nil }
-      return ProtocolError(
-        .invalidRequest, "profile '\(settings.name)' has no backend that takes passwords")
+    case .password(_, _, let logins):
+      guard plan.backend == .password || poolProfile != nil else {
+        return ProtocolError(
+          .invalidRequest, "profile '\(settings.name)' has no backend that takes passwords")
+      }
+      return logins.isEmpty ? nil : refusalBesidePassword(logins)
     case .providerTokens: return nil
     case .developerToken(let identityID, let token):
       if let provider = plan.backend.issuer?.traits {
@@ -61,6 +63,18 @@ extension Profile {
       return refusal(of: logins) ?? identityID.flatMap(refusal)
         ?? (isAlone ? nil : refusalOfLinking(identityID))
     }
+  }
+
+  /// Why logins cannot go beside a password: one backend is to get both.
+  private func refusalBesidePassword(_ logins: LoginsMap) -> ProtocolError? {
+    guard plan.backend == .password else {
+      return ProtocolError(
+        .invalidRequest,
+        "\"logins\" beside \"password\" are for a backend with login_url, which links them, and "
+          + "profile '\(settings.name)' has none: sign in with the password first, and then with the "
+          + "\"logins\"")
+    }
+    return refusal(of: logins) ?? refusalOfLinking(nil)
   }
 
   /// Only the backend says who is whom at the developer provider: a client that could would name

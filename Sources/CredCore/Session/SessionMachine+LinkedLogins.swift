@@ -5,12 +5,14 @@
 /// by the callback that brings them, and the next one goes without.
 extension SessionMachine {
   /// The backend has answered a callback with a token: what it brought is linked, and not sent again.
-  mutating func loginsTaken(_ refresh: inout Refresh) {
+  mutating func loginsTaken(_ refresh: inout Refresh, _ context: inout EventContext) {
     if refresh.bringsLogins { held.dropLoginsOfClients(plan) }
     refresh.bringsLogins = false
     // A later refusal in this refresh is about the token, not about the link.
     refresh.bringsLink = false
     work = .refreshing(refresh)
+    // Beside a password: whatever comes now, the user is signed in and linked.
+    if signIn?.state == .linking { acceptSignIn(&context) }
   }
 
   /// Whether a `login` waits for the backend's word about the logins that it brought.

@@ -17,7 +17,7 @@ extension SessionMachine {
       return linkRenewalEnded(outcome, refresh, &context)
     }
     let outcome = judged(outcome, context.now)
-    if case .token = outcome, isBackendAsked { loginsTaken(&refresh) }
+    if case .token = outcome, isBackendAsked { loginsTaken(&refresh, &context) }
     switch outcome {
     case .credentials(_, _, let lifetime) where lifetime <= .zero:
       outcomeReceived(call, .failed(.credentialsExpired), &context)

@@ -97,7 +97,7 @@ final class SignIns {
   /// Refuses logins if a user's sessions would then store too much: all that a client sent while it
   /// signs in, and what it signed in with.
   private func refusalOfLogins(_ login: LoginRequest, _ session: Session) -> ProtocolError? {
-    guard case .logins(let added, _, _) = login.signIn else { return nil }
+    guard let added = login.signIn.logins else { return nil }
     let kept = sessions.sessions(of: session.key.uid).reduce(0) { sum, other in
       other === session ? sum : sum + other.machine.logins.byteCount
     }
@@ -117,7 +117,7 @@ final class SignIns {
     _ request: Request, in session: Session
   ) -> PasswordLimiter.Attempt? {
     guard case .login(let login) = request.operation,
-      case .password(let username, _) = login.signIn, session.profile.plan.backend.issuer == nil,
+      case .password(let username, _, _) = login.signIn, session.profile.plan.backend.issuer == nil,
       session.profile.poolProfile == nil
     else { return nil }
     return guesses.attempt(of: session.key, as: username)
@@ -190,7 +190,7 @@ extension SignInInput {
   fileprivate var poolUser: (name: String, password: Secret?)? {
     switch self {
     case .username(let name): (name, nil)
-    case .password(let name, let password): (name, password)
+    case .password(let name, let password, _): (name, password)
     case .host, .developerToken, .logins, .providerTokens, .browser, .device: nil
     }
   }
@@ -202,7 +202,7 @@ extension SignInInput {
 
   /// When logins expire, if they are JWTs that say.
   fileprivate var loginExpirations: [String: WallTime] {
-    guard case .logins(let map, _, _) = self else { return [:] }
+    guard let map = logins else { return [:] }
     let ends = map.logins.compactMap { login in
       (try? DeveloperToken(login.token))?.expiration.map { (login.provider, $0) }
     }
