@@ -20,6 +20,10 @@ public protocol BackendKind: Sendable, Equatable {
   func isUsable(_ token: Secret) -> Bool
   /// Whether its requests carry logins that are to be linked.
   var takesLogins: Bool { get }
+  /// Whether a login of its own goes to Cognito beside these, and takes one of Cognito's places.
+  var addsLogin: Bool { get }
+  /// Why nobody at it can have this name or password; nil if somebody may.
+  func refusal(ofName username: String, _ password: Secret) -> ProtocolError?
   /// Whether it can be told of a sign-out.
   var reportsSignOut: Bool { get }
   /// How users sign in without a password: the first is the default.
@@ -87,6 +91,8 @@ extension BackendKind {
   public var takesPasswords: Bool { false }
   public func isUsable(_ token: Secret) -> Bool { !token.isEmpty }
   public var takesLogins: Bool { true }
+  public var addsLogin: Bool { false }
+  public func refusal(ofName username: String, _ password: Secret) -> ProtocolError? { nil }
   public var reportsSignOut: Bool { false }
   public var signInWays: [SignInWay] { [] }
   public var browserSignIn: BrowserSettings? { nil }

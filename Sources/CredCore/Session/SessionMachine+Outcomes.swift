@@ -140,6 +140,7 @@ extension SessionMachine {
   mutating func fail(
     _ refresh: Refresh, _ failure: UpstreamFailure, _ context: inout EventContext
   ) {
+    let failure = judged(failure)
     if signInFailed(refresh, failure, &context) {
       return context.actions.append(.announce(.signInFailed(failure)))
     }

@@ -58,7 +58,7 @@ struct Login: SessionVerb {
     help: ArgumentHelp(
       """
       A provider's token, from a file (PROVIDER=@FILE) or standard input (PROVIDER=-); repeatable. \
-      Short names: facebook, google, amazon, apple. Beside '--username' the backend links \
+      Short names: facebook, google, amazon, apple, twitter. Beside '--username' the backend links \
       it to that user.
       """,
       valueName: "provider=source"))
