@@ -346,7 +346,8 @@ public enum Limits {
   public enum Challenge {
     /// Open challenges of one user: one in each of as many profiles.
     public static let openPerUser = 8
-    /// Open challenges of all users: each keeps some kilobytes, and at most a challenge of 256 KiB.
+    /// Open challenges of all users: each keeps some kilobytes, at most a challenge of 256 KiB or the
+    /// logins of a line.
     public static let open = 1024
     /// The longest that one sign-in may go on, however often it asks.
     public static let longestSignIn = Duration.seconds(30 * 60)

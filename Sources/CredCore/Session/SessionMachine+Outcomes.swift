@@ -17,6 +17,7 @@ extension SessionMachine {
       return linkRenewalEnded(outcome, refresh, &context)
     }
     let outcome = judged(outcome, context.now)
+    if refresh.provesLogin { return loginProved(outcome, refresh, &context) }
     if case .token = outcome, isBackendAsked { loginsTaken(&refresh, &context) }
     switch outcome {
     case .credentials(_, _, let lifetime) where lifetime <= .zero:

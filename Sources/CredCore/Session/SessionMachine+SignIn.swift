@@ -35,6 +35,8 @@ extension SessionMachine {
       signIn?.claimedIdentity = identityID
     case .logins(let added, let identityID, let isAlone):
       let (plan, now) = (plan, context.now)
+      let unread = unreadLogins(added, isAlone: isAlone)
+      signIn?.unreadLogins = unread
       change(&context) { $0.signIn(by: added, isAlone: isAlone, request, plan, now) }
       guard let identityID else { break }
       held.forgetIdentity()

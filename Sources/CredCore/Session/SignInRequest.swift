@@ -104,6 +104,8 @@ struct SignInUnderWay: Sendable {
   var loginsToLink: LoginsToLink?
   /// Those that get the same answer.
   var onlookers: [SignInOnlooker] = []
+  /// Logins that Cognito must first have accepted one by one.
+  var unreadLogins: [LoginsMap.Login] = []
   /// The IdentityId that the client names. Until Cognito accepts it with the client's own tokens it
   /// is used with them alone, and the session does not have it.
   var claimedIdentity: IdentityID?

@@ -51,9 +51,6 @@ final class SignIns {
 
   // MARK: login
 
-  /// How long a `login` may take in all; a person waits for it.
-  private static let loginTime: Duration = .seconds(30)
-
   func login(_ login: LoginRequest, to session: Session, _ turn: Turn) {
     if let error = session.profile.refusal(of: login) { return turn.refuse(error) }
     if let error = limits.refusalOfCall(by: session.key.uid) ?? refusalOfLogins(login, session) {
@@ -66,23 +63,16 @@ final class SignIns {
     if let place = session.profile.poolProfile, let user = login.signIn.poolUser {
       return beginAtPool(login, user.name, user.password, at: place, session, turn)
     }
+    if let confirmation = session.machine.confirmation(of: login.signIn, now: turn.now) {
+      return ask(before: login, confirmation, session, turn)
+    }
     end(of: session.key, Self.replaced)
     if let attempt = passwordAttempt(turn.request, in: session) {
       if let error = guesses.refusal(of: attempt) { return refuse(login, session, turn, error) }
       guesses.began(in: session.key)
     }
     turn.wait(for: session)
-    let (now, wall, number) = (turn.now, host.clock.wallTime, book.nextNumber())
-    session.asking.signIns[number] = journal.asker(turn.requester, session, of: login)
-    sessions.handle(
-      .signInRequested(
-        SignInRequest(
-          id: turn.client.id, number: number, input: login.signIn,
-          customRoleARN: login.customRoleARN,
-          expires: login.signIn.tokenExpiration.map { now + ($0 - wall) },
-          loginsExpire: login.signIn.loginExpirations.mapValues { now + ($0 - wall) },
-          deadline: now + Self.loginTime)),
-      session, now)
+    carryOut(login, book.nextNumber(), in: session, turn, for: turn.client.id)
     grants.grantWait(of: turn.client, in: session)
   }
 
@@ -193,19 +183,5 @@ extension SignInInput {
     case .password(let name, let password, _): (name, password)
     case .host, .developerToken, .logins, .providerTokens, .browser, .device: nil
     }
-  }
-
-  /// When a developer token expires, if the token says.
-  fileprivate var tokenExpiration: WallTime? {
-    if case .developerToken(_, let token) = self { token.expiration } else { nil }
-  }
-
-  /// When logins expire, if they are JWTs that say.
-  fileprivate var loginExpirations: [String: WallTime] {
-    guard let map = logins else { return [:] }
-    let ends = map.logins.compactMap { login in
-      (try? DeveloperToken(login.token))?.expiration.map { (login.provider, $0) }
-    }
-    return Dictionary(ends) { first, _ in first }
   }
 }
