@@ -344,7 +344,11 @@ public enum Limits {
     public static let ofName = Rate(count: 3, time: .seconds(60 * 60))
     /// Codes of sign-ins for one user name: people sign in more often than they make accounts.
     public static let codesOfName = Rate(count: 10, time: .seconds(60 * 60))
-    /// Requests of all users at one backend.
+    /// Codes that one uid types, to confirm an account or to set a new password.
+    public static let answersOfUser = Rate(count: 10, time: .seconds(10 * 60))
+    /// Of one uid, for one user name, until another code is sent: people mistype codes.
+    public static let answersOfCode = Rate(count: 5, time: .seconds(60 * 60))
+    /// Of all users, at one backend.
     public static let ofBackend = Rate(count: 30, time: .seconds(60))
     /// Requests of one uid at a backend that has reached ``ofBackend``, if the uid has contributed
     /// to that.
@@ -355,7 +359,8 @@ public enum Limits {
   public enum Challenge {
     /// Open challenges of one user: one in each of as many profiles.
     public static let openPerUser = 8
-    /// Open challenges of all users. Each takes some kilobytes, and at most 256 KiB.
+    /// Open challenges of all users: each keeps some kilobytes, at most a challenge of 256 KiB or the
+    /// logins of a line.
     public static let open = 1024
     /// The longest time of one sign-in, however often it asks.
     public static let longestSignIn = Duration.seconds(30 * 60)

@@ -14,23 +14,52 @@ public struct LoginSource: Equatable, Sendable {
   public let provider: String
   public let place: Place
 
-  /// Short names for providers whose names in the logins map are hard to remember (Cognito
-  /// developer guide, external identity providers). Real names have a dot, so none equals a short
-  /// name.
+  /// What the text before `=` is.
+  public enum Names: Sendable {
+    /// Providers, with short names for those that are known.
+    case providers
+    /// Attributes of an account, as they stand.
+    case attributes
+  }
+
+  /// Providers whose names in the logins map nobody remembers (Cognito developer guide, external
+  /// identity providers). A real name has a dot, so none is the same as a short one.
   private static let shortNames = [
     "facebook": "graph.facebook.com", "google": "accounts.google.com",
-    "amazon": "www.amazon.com", "apple": "appleid.apple.com",
+    "amazon": "www.amazon.com", "apple": "appleid.apple.com", "twitter": "api.twitter.com",
   ]
 
+  /// - Throws: a ``Failure`` with ``Sysexit/usage`` for a name that no provider can have.
+  private static func provider(_ name: String, option: String) throws(Failure) -> String {
+    if let provider = shortNames[name] { return provider }
+    // Host names and issuers have a dot, ARNs of SAML providers a colon.
+    guard name.utf8.contains(where: { [UInt8(ascii: "."), UInt8(ascii: ":")].contains($0) }) else {
+      let known = shortNames.keys.sorted()
+      let others =
+        "; the short names are \(known.joined(separator: ", ")), and others are as in Cognito's logins "
+        + "map, such as login.example.com"
+      throw Failure(
+        .usage,
+        "option '\(option)': there is no provider '\(PlainText.oneLine(name))'"
+          + NearestName.suggestion(name, in: known, otherwise: others))
+    }
+    return name
+  }
+
   /// - Throws: a ``Failure`` with ``Sysexit/usage``. It does not repeat the text after `=`.
-  public init(_ text: String, option: String = "--login") throws(Failure) {
-    // ARNs of SAML providers and names of user pools have no `=`, so the first `=` ends the
-    // provider's name.
+  public init(
+    _ text: String, option: String = "--login", names: Names = .providers
+  ) throws(Failure) {
+    // ARNs of SAML providers and names of user pools have no `=`, so the first one ends the provider.
     guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
       throw Failure(.usage, "option '\(option)' takes NAME=@FILE or NAME=-")
     }
     let name = String(text[..<equals])
-    provider = Self.shortNames[name] ?? name
+    provider =
+      switch names {
+      case .providers: try Self.provider(name, option: option)
+      case .attributes: name
+      }
     let source = text[text.index(after: equals)...]
     if source == "-" {
       place = .standardInput
@@ -46,11 +75,12 @@ public struct LoginSource: Equatable, Sendable {
   /// Reads several sources. Each provider may occur once, and at most one source may be standard
   /// input.
   public static func list(
-    _ texts: [String], option: String = "--login", most: Int = Limits.Upstream.logins
+    _ texts: [String], option: String = "--login", names: Names = .providers,
+    most: Int = Limits.Upstream.logins
   ) throws(Failure) -> [LoginSource] {
     var sources: [LoginSource] = []
     for text in texts {
-      let source = try LoginSource(text, option: option)
+      let source = try LoginSource(text, option: option, names: names)
       guard !sources.contains(where: { $0.provider == source.provider }) else {
         throw Failure(.usage, "option '\(option)' names \(source.provider) twice")
       }

@@ -49,10 +49,12 @@ public struct StatusReport: Sendable {
       .flatMap { WrappedText.lines($0, width: display.width) }.map { $0 + "\n" }.joined()
     guard !sessions.isEmpty else { return head + "no sessions\n" }
     let isTerminal = display.width != nil
-    let header = ["PROFILE", "USER", "STATE", "IDENTITY", "EXPIRES", "REFRESH", "LAST CALLER"]
+    let header = [
+      "PROFILE", "USER", "STATE", "SIGNED IN BY", "IDENTITY", "EXPIRES", "REFRESH", "LAST CALLER",
+    ]
     var table = TextTable(
       header: header + (isTerminal ? [] : ["LAST ERROR"]),
-      shrinking: [(6, 11), (5, 9), (3, 12), (0, 8), (1, 8)], optional: [6, 5, 3, 1])
+      shrinking: [(7, 11), (6, 9), (4, 12), (3, 12), (0, 8), (1, 8)], optional: [7, 6, 4, 3, 1])
     for session in sessions {
       table.append(cells(of: session) + (isTerminal ? [] : [TextTable.Cell(error(session))]))
     }
@@ -66,6 +68,7 @@ public struct StatusReport: Sendable {
       TextTable.Cell(session["Profile"]?.text),
       TextTable.Cell(user(session)),
       TextTable.Cell(state, colour: Self.colour(ofState: state)),
+      TextTable.Cell(SignedInText.words(session)),
       TextTable.Cell(session["IdentityId"]?.text),
       expiration(session["Expiration"]),
       TextTable.Cell(refresh(session)),
@@ -138,17 +141,21 @@ public struct StatusReport: Sendable {
 
 /// The reply to `status` with `profiles`, for people.
 public enum ProfileList {
-  /// A table of the profiles and the means of signing in.
+  /// A table of the profiles, the means of signing in, and who is signed in.
   ///
   /// - Parameter reply: checked against ``ReplyShape/profiles``.
   public static func rendered(_ reply: JSONValue, on display: TextTable.Display) -> String {
     guard case .array(let profiles) = reply["Profiles"], !profiles.isEmpty else {
       return "no profile is open to you\n"
     }
-    var table = TextTable(header: ["PROFILE", "SIGN-IN"], shrinking: [(1, 7), (0, 8)])
+    var table = TextTable(
+      header: ["PROFILE", "SIGN-IN", "SIGNED IN BY"], shrinking: [(2, 12), (1, 7), (0, 8)],
+      optional: [2])
     for profile in profiles {
+      let name = profile["Profile"]?.text
       table.append([
-        TextTable.Cell(profile["Profile"]?.text), TextTable.Cell(means(profile["SignIn"])),
+        TextTable.Cell(name), TextTable.Cell(means(profile["SignIn"])),
+        TextTable.Cell(session(of: name, in: reply).flatMap(SignedInText.words)),
       ])
     }
     return table.rendered(on: display)
@@ -160,6 +167,12 @@ public enum ProfileList {
   public static func names(_ reply: JSONValue) -> [String] {
     guard case .array(let profiles) = reply["Profiles"] else { return [] }
     return profiles.compactMap { $0["Profile"]?.text }
+  }
+
+  /// The caller's session in a profile: without `all` a reply has no others.
+  private static func session(of profile: String?, in reply: JSONValue) -> JSONValue? {
+    guard case .array(let sessions) = reply["Sessions"] else { return nil }
+    return sessions.first { $0["Profile"]?.text == profile }
   }
 
   private static func means(_ signIn: JSONValue?) -> String? {

@@ -195,8 +195,8 @@ struct Answer {
   /// The daemon's version and process.
   var daemon: String { DaemonLine(reply["Daemon"]).text }
 
-  /// The state of a session.
-  var session: String { "\(text("Profile")) \(text("State")) \(text("IdentityId"))\n" }
+  /// The state of a session, and who is signed in.
+  var session: String { SignedInText.line(reply) }
 
   /// How many waiting callers `release` ended.
   var released: Int64 { reply["Released"]?.integer ?? 0 }

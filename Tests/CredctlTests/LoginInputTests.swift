@@ -56,12 +56,30 @@ struct LoginInputTests {
   @Test func knowsShortNamesOfProviders() throws {
     for (name, provider) in [
       ("facebook", "graph.facebook.com"), ("google", "accounts.google.com"),
-      ("amazon", "www.amazon.com"), ("apple", "appleid.apple.com"),
+      ("amazon", "www.amazon.com"), ("apple", "appleid.apple.com"), ("twitter", "api.twitter.com"),
     ] {
       expect(try LoginSource("\(name)=@f").provider, equals: provider)
       #expect(throws: Failure.self) { try LoginSource.list(["\(name)=-", "\(provider)=@f"]) }
     }
-    expect(try LoginSource("Google=-").provider, equals: "Google")
+  }
+
+  /// Cognito would refuse it with words that name no name.
+  @Test(arguments: [
+    ("fb", "the short names are amazon, apple, facebook, google, twitter"),
+    ("Google", "did you mean 'google'?"), ("facebok", "did you mean 'facebook'?"),
+    ("x", "login.example.com"),
+  ])
+  func refusesANameThatNoProviderHas(_ name: String, _ part: String) {
+    let error = #expect(throws: Failure.self) { try LoginSource("\(name)=@f") }
+    expect(error?.status, equals: .usage)
+    expect(error?.message.contains("there is no provider '\(name)'") == true)
+    expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
+  }
+
+  @Test func anAttributeKeepsItsName() throws {
+    let sources = try LoginSource.list(
+      ["google=@f", "given_name=-"], option: "--attribute", names: .attributes)
+    expect(sources.map(\.provider), equals: ["google", "given_name"])
   }
 
   /// credctl(1) lists them: `.Li a , b and c are short for .Li x , y and z`.
@@ -93,7 +111,7 @@ struct LoginInputTests {
   }
 
   @Test(arguments: [
-    ["a=-", "b=-"], ["a=-", "a=@f"], (0...10).map { "p\($0)=@f" },
+    ["a.com=-", "b.com=-"], ["a.com=-", "a.com=@f"], (0...10).map { "p\($0).com=@f" },
   ])
   func refusesSourcesThatContradictEachOther(_ texts: [String]) {
     #expect(throws: Failure.self) { try LoginSource.list(texts) }

@@ -16,7 +16,7 @@ struct StatusReportTests {
   }
 
   private static let session = #"""
-    {"Profile":"work","User":"alice","State":"signedIn","IdentityId":"us-east-1:1",
+    {"Profile":"work","User":"alice","State":"signedIn","IdentityId":"us-east-1:1","SignedInBy":"oidc","Username":"al@x.com","Subject":"00u1",
     "Expiration":"2026-01-01T00:42:10Z","NextRefresh":"2026-01-01T00:12:00Z","NextRefreshReason":"half of the lifetime",
     "LastCaller":{"Pid":42,"Unit":"app.service"},"LastError":null}
     """#
@@ -27,8 +27,8 @@ struct StatusReportTests {
       equals: """
         credd 1.2, pid 7
 
-        PROFILE  USER   STATE     IDENTITY     EXPIRES    REFRESH                          LAST CALLER  LAST ERROR
-        work     alice  signedIn  us-east-1:1  in 42 min  in 12 min, half of the lifetime  app.service  -
+        PROFILE  USER   STATE     SIGNED IN BY             IDENTITY     EXPIRES    REFRESH                          LAST CALLER  LAST ERROR
+        work     alice  signedIn  oidc as al@x.com (00u1)  us-east-1:1  in 42 min  in 12 min, half of the lifetime  app.service  -
 
         """)
   }
@@ -56,7 +56,7 @@ struct StatusReportTests {
       """#
     ).split(separator: "\n").last
     let expected =
-      "ab       1000  signedOut  -         expired  -        -            "
+      "ab       1000  signedOut  -             -         expired  -        -            "
       + "60 min ago: Timeout: slow thing"
     expect(row.map(String.init), equals: expected)
   }
@@ -130,8 +130,8 @@ struct StatusReportTests {
       equals: """
         credd 1.2, pid 7
 
-        PROFILE  USER   STATE     IDENTITY     EXPIRES    REFRESH            LAST CALLER
-        work     alice  signedIn  us-east-1:1  in 42 min  in 12 min, half …  app.service
+        PROFILE  USER   STATE     SIGNED IN BY         IDENTITY     EXPIRES    REFRESH
+        work     alice  signedIn  oidc as al@x.com (…  us-east-1:1  in 42 min  in 12 mi…
 
         work of alice: 3 min ago: Timeout: no answer
 
@@ -172,9 +172,9 @@ struct StatusReportTests {
     expect(
       ProfileList.rendered(try JSONValue.parse(Array(reply.utf8)), on: display),
       equals: """
-        PROFILE  SIGN-IN
-        default  host, token
-        x        -
+        PROFILE  SIGN-IN      SIGNED IN BY
+        default  host, token  -
+        x        -            -
 
         """)
     expect(

@@ -25,6 +25,10 @@ extension TestHost {
 
   /// Runs credctl with something on its standard input.
   func credctl(input: String, _ arguments: String...) throws -> Outcome {
+    try credctl(input: input, arguments)
+  }
+
+  func credctl(input: String, _ arguments: [String]) throws -> Outcome {
     let file = try Stage.current().newFile("stdin")
     try Data(input.utf8).write(to: URL(filePath: file))
     let process = try ChildProcess(

@@ -138,8 +138,10 @@ struct AnswerTests {
     expect(table.errors.isEmpty)
     expect(
       table.output.contains(
-        /PROFILE +USER +STATE +IDENTITY +EXPIRES +REFRESH +LAST CALLER +LAST ERROR/))
-    expect(table.output.contains(/default +\S+ +signedIn +us-east-1:\S+ +in \d/))
+        /PROFILE +USER +STATE +SIGNED IN BY +IDENTITY +EXPIRES +REFRESH +LAST CALLER +LAST ERROR/))
+    expect(
+      table.output.contains(/default +\S+ +signedIn +host as \S+ +us-east-1:\S+ +in \d/),
+      "\(table.output)")
     let json = try host.credctl("status", "--json")
     let status = try JSON(json.output)
     let session = try #require(status["Sessions"]?[0])
@@ -165,7 +167,12 @@ struct AnswerTests {
       table,
       equals: TestHost.Outcome(
         status: 0,
-        output: "PROFILE  SIGN-IN\ndefault  host, token, logins\nsocial   token, logins\n",
+        output: """
+          PROFILE  SIGN-IN              SIGNED IN BY
+          default  host, token, logins  -
+          social   token, logins        -
+
+          """,
         errors: ""))
     let json = try JSON(host.credctl("profiles", "--json").output)
     expect(json["Profiles"]?.count, equals: 2)

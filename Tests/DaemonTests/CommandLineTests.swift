@@ -176,8 +176,8 @@ struct CommandLineTests {
   func aFileThatCannotBeUsedIsToldFromAWrongCommandLine() throws {
     let host = try TestHost()
     for arguments in [
-      ["import", "/nonexistent"], ["import", "/"], ["login", "--login", "x=@/nonexistent"],
-      ["login", "--login", "x=@/dev/null"], ["login", "--username", "a", "--password-stdin"],
+      ["import", "/nonexistent"], ["import", "/"], ["login", "--login", "x.com=@/nonexistent"],
+      ["login", "--login", "x.com=@/dev/null"], ["login", "--username", "a", "--password-stdin"],
     ] {
       let outcome = try host.credctl(arguments)
       expect(outcome.status, equals: 65, "\(arguments): \(outcome)")

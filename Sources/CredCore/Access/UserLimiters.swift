@@ -178,13 +178,17 @@ public struct AccountLimiter: Sendable {
   private var users: [UInt32: [Instant]] = [:]
   private var names: [Name: [Instant]] = [:]
   private var backends: [String: [Instant]] = [:]
+  private let ofUser: Limits.Rate
   private let ofName: Limits.Rate
   /// Whether the limit of a backend stops only users who have contributed to its count.
   private let isShared: Bool
 
   public init() { self.init(ofName: Limits.Account.ofName, isShared: false) }
 
-  private init(ofName: Limits.Rate, isShared: Bool) {
+  private init(
+    ofUser: Limits.Rate = Limits.Account.ofUser, ofName: Limits.Rate, isShared: Bool
+  ) {
+    self.ofUser = ofUser
     self.ofName = ofName
     self.isShared = isShared
   }
@@ -195,7 +199,14 @@ public struct AccountLimiter: Sendable {
     AccountLimiter(ofName: Limits.Account.codesOfName, isShared: true)
   }
 
-  /// How long the user must wait. If nil, the action may be done now, and was counted.
+  /// For codes that people type before a sign-in. They mistype them, and that must not keep them from
+  /// having another code sent, nor the other way round.
+  public static var ofAnswers: AccountLimiter {
+    AccountLimiter(
+      ofUser: Limits.Account.answersOfUser, ofName: Limits.Account.answersOfCode, isShared: true)
+  }
+
+  /// How long the user has to wait; nil if the action may be done now, and is counted.
   ///
   /// - Parameter backend: nil if the action does not count for a backend.
   public mutating func attempt(
@@ -211,7 +222,7 @@ public struct AccountLimiter: Sendable {
     of uid: UInt32, username: String, at backend: String?, now: Instant
   ) -> Duration? {
     let waits = [
-      Self.pause(users[uid], Limits.Account.ofUser, now),
+      Self.pause(users[uid], ofUser, now),
       Self.pause(names[Name(uid: uid, username: username)], ofName, now),
       backend.flatMap { pause(of: uid, at: $0, now) },
     ]
@@ -229,9 +240,31 @@ public struct AccountLimiter: Sendable {
   public mutating func count(
     by uid: UInt32, username: String, at backend: String?, now: Instant
   ) {
-    Self.count(uid, in: &users, Limits.Account.ofUser, now)
+    Self.count(uid, in: &users, ofUser, now)
     Self.count(Name(uid: uid, username: username), in: &names, ofName, now)
     if let backend { Self.count(backend, in: &backends, Limits.Account.ofBackend, now) }
+  }
+
+  /// Takes back what was counted at a time: it came to nothing.
+  public mutating func takeBack(
+    by uid: UInt32, username: String, at backend: String?, countedAt time: Instant
+  ) {
+    Self.takeBack(uid, in: &users, time)
+    Self.takeBack(Name(uid: uid, username: username), in: &names, time)
+    if let backend { Self.takeBack(backend, in: &backends, time) }
+  }
+
+  private static func takeBack<Subject: Hashable>(
+    _ subject: Subject, in records: inout [Subject: [Instant]], _ time: Instant
+  ) {
+    guard let index = records[subject]?.lastIndex(of: time) else { return }
+    records[subject]?.remove(at: index)
+    if records[subject]?.isEmpty ?? false { records[subject] = nil }
+  }
+
+  /// Forgets what was counted about a name: from here on it is about another code.
+  public mutating func forgetName(_ username: String, of uid: UInt32) {
+    names[Name(uid: uid, username: username)] = nil
   }
 
   private static func pause(_ times: [Instant]?, _ rate: Limits.Rate, _ now: Instant) -> Duration? {

@@ -20,7 +20,11 @@ public protocol BackendKind: Sendable, Equatable {
   func isUsable(_ token: Secret) -> Bool
   /// Whether requests to the backend carry logins that it must link.
   var takesLogins: Bool { get }
-  /// Whether the backend can be told of a sign-out.
+  /// Whether a login of its own goes to Cognito beside these, and takes one of Cognito's places.
+  var addsLogin: Bool { get }
+  /// Why nobody at it can have this name or password; nil if somebody may.
+  func refusal(ofName username: String, _ password: Secret) -> ProtocolError?
+  /// Whether it can be told of a sign-out.
   var reportsSignOut: Bool { get }
   /// How users sign in without a password: the first is the default.
   var signInWays: [SignInWay] { get }
@@ -91,6 +95,8 @@ extension BackendKind {
   public var takesPasswords: Bool { false }
   public func isUsable(_ token: Secret) -> Bool { !token.isEmpty }
   public var takesLogins: Bool { true }
+  public var addsLogin: Bool { false }
+  public func refusal(ofName username: String, _ password: Secret) -> ProtocolError? { nil }
   public var reportsSignOut: Bool { false }
   public var signInWays: [SignInWay] { [] }
   public var browserSignIn: BrowserSettings? { nil }

@@ -5,6 +5,7 @@ extension RenderedReply {
       writer.field("Profile", profile)
       switch result {
       case .done: break
+      case .signedOut: writer.field("State", ReportedState.signedOut.rawValue)
       case .signedUp(let result):
         writer.key("Confirmed")
         writer.bool(result.isConfirmed)
@@ -52,6 +53,10 @@ extension JSONWriter {
       field("LastAddress", device.lastAddress)
       key("This")
       bool(device.key == own)
+      if let isRemembered = device.isRemembered {
+        key("Remembered")
+        bool(isRemembered)
+      }
       endObject()
     }
     endArray()

@@ -221,6 +221,8 @@ public struct SignUpResult: Sendable, Equatable {
 /// The result of an action of `account`.
 public enum AccountResult: Sendable, Equatable {
   case done
+  /// It has ended the session's sign-in.
+  case signedOut
   case signedUp(SignUpResult)
   /// A code was sent; nil if the pool does not say where.
   case codeSent(SignUpResult.Delivery?)

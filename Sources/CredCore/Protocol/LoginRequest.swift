@@ -29,8 +29,10 @@ public enum SignInInput: Sendable, Equatable {
   /// For a user pool that asks for something other than a password, or that asks for the password
   /// itself.
   case username(String)
-  /// The password goes to the backend's `login_url`, or is proved to a user pool.
-  case password(username: String, password: Secret)
+  /// Goes to the backend's `login_url`, or is proved to a user pool.
+  ///
+  /// - Parameter linking: logins that the backend links to the user of the password.
+  case password(username: String, password: Secret, linking: LoginsMap = LoginsMap())
   /// A developer token of the client, with its IdentityId.
   case developerToken(identityID: IdentityID, token: DeveloperToken)
   /// Tokens of social, OpenID Connect or SAML providers; never a developer token.
@@ -65,6 +67,17 @@ public struct BrowserLogin: Sendable, Equatable {
     self.identityProvider = identityProvider
     self.prompt = prompt
     self.scopes = scopes
+  }
+}
+
+extension SignInInput {
+  /// The logins that a client brings; nil for none.
+  public var logins: LoginsMap? {
+    switch self {
+    case .logins(let map, _, _): map
+    case .password(_, _, let map): map.isEmpty ? nil : map
+    case .host, .username, .developerToken, .browser, .device, .providerTokens: nil
+    }
   }
 }
 
@@ -118,15 +131,19 @@ extension SignInInput {
     switch (object["username"], object["token"], object["logins"]) {
     case (.some, nil, nil) where object["identity_id"] == nil && object["password"] == nil:
       self = .username(try object.username())
-    case (.some, nil, nil) where object["identity_id"] == nil:
-      self = .password(username: try object.username(), password: try object.password())
+    case (.some, nil, let logins)
+    where object["password"] != nil && object["identity_id"] == nil && object["alone"] == nil:
+      self = .password(
+        username: try object.username(), password: try object.password(),
+        linking: try Self.map(logins))
     case (nil, .some, nil): self = try Self.developerToken(object)
     case (nil, nil, .some(let logins)): self = try Self.logins(logins, object)
     case (nil, nil, nil): self = .host
     default:
       throw .invalid(
         #""login" takes one of "username" with or without "password", "identity_id" with "token", "#
-          + #""logins", perhaps with "identity_id", "browser" and "device""#)
+          + #""logins", perhaps with "identity_id", "browser" and "device"; "username" with "#
+          + #""password" may have "logins" beside it"#)
     }
   }
 
@@ -171,6 +188,14 @@ extension SignInInput {
   private static func logins(
     _ value: JSONValue, _ object: RequestObject
   ) throws(ProtocolError) -> SignInInput {
+    let logins = try map(value)
+    let identityID = object["identity_id"] == nil ? nil : try identityID(object)
+    return .logins(logins, identityID: identityID, isAlone: try object.flag("alone"))
+  }
+
+  /// - Parameter value: nil for no logins.
+  private static func map(_ value: JSONValue?) throws(ProtocolError) -> LoginsMap {
+    guard let value else { return LoginsMap() }
     guard case .object(let members) = value,
       (1...Limits.Upstream.logins).contains(members.count)
     else {
@@ -182,8 +207,7 @@ extension SignInInput {
     guard !logins.holdsDeveloperToken else {
       throw .invalid(#"a developer token goes into "token", with its "identity_id""#)
     }
-    let identityID = object["identity_id"] == nil ? nil : try identityID(object)
-    return .logins(logins, identityID: identityID, isAlone: try object.flag("alone"))
+    return logins
   }
 
   private static func set(

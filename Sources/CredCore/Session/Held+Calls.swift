@@ -38,6 +38,7 @@ extension Held {
     renewing link: @autoclosure () -> ProviderSession?, _ now: Instant
   ) -> UpstreamCall? {
     let identityOfTokens = claimed ?? identityID
+    if let call = unreadLoginCall(refresh, plan, identityOfTokens) { return call }
     let readsFile = plan.tokenFileProvider != nil && !refresh.hasReadTokenFile
     switch tokenSource(plan, claimed: claimed) {
     case nil: return nil

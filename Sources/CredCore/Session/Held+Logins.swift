@@ -8,7 +8,9 @@ extension Held {
   }
 
   /// Adds logins; those of the same providers are replaced.
-  mutating func add(_ added: LoginsMap, _ request: SignInRequest, _ now: Instant) {
+  ///
+  /// - Parameter ends: when they expire, by provider.
+  mutating func add(_ added: LoginsMap, endingAt ends: [String: Instant], _ now: Instant) {
     removeExpiredLogins(at: now)
     var next = logins
     for login in added.logins where (try? next.set(login.provider, token: login.token)) == nil {
@@ -19,7 +21,7 @@ extension Held {
     }
     logins = next
     for login in added.logins {
-      loginExpirations.set(login.provider, end: request.loginsExpire[login.provider], now: now)
+      loginExpirations.set(login.provider, end: ends[login.provider], now: now)
     }
   }
 

@@ -51,12 +51,9 @@ extension Held {
     by added: LoginsMap, isAlone: Bool, _ request: SignInRequest, _ plan: SessionPlan,
     _ now: Instant
   ) {
-    let isLinked = !isAlone && areLoginsLinked(plan)
-    if isAlone { dropAllOfUser() } else if !isLinked { prepareForLogins() }
-    // The backend vouches neither for a client's developer token nor for its identity.
-    if isLinked, state.method == .developerToken { dropAllOfUser() }
+    let isLinked = makeReady(forLoginsAlone: isAlone, plan)
     token = nil
-    add(added, request, now)
+    add(added, endingAt: request.loginsExpire, now)
     switch state {
     case .signedOut where isLinked, .guest where isLinked:
       credentials = nil
@@ -70,8 +67,19 @@ extension Held {
     }
   }
 
-  /// Whether further logins go to the backend, for the user for whom it vouches. Otherwise the
-  /// logins are the sign-in.
+  /// Drops what logins that a client brings do not go out with.
+  ///
+  /// - Returns: whether they are linked to the user who is signed in. Else they are the sign-in.
+  mutating func makeReady(forLoginsAlone isAlone: Bool, _ plan: SessionPlan) -> Bool {
+    let isLinked = !isAlone && areLoginsLinked(plan)
+    if isAlone { dropAllOfUser() } else if !isLinked { prepareForLogins() }
+    // A client's developer token is not the backend's word, nor is its identity.
+    if isLinked, state.method == .developerToken { dropAllOfUser() }
+    return isLinked
+  }
+
+  /// Whether further logins go to the backend, for the user whom it vouches for. Otherwise they are
+  /// the sign-in.
   private func areLoginsLinked(_ plan: SessionPlan) -> Bool {
     switch state {
     case .signedIn(.host), .signedIn(.password), .signedIn(.provider), .tokensInvalid(.host): true

@@ -45,10 +45,13 @@ extension Profile {
     case .browser(let browser): return signInProfile.refusal(of: browser)
     case .device:
       return signInProfile.signInWays.contains(.device) ? nil : signInProfile.refusal(of: .device)
-    case .password:
-      guard plan.backend != .password, poolProfile == nil else { return nil }
-      return ProtocolError(
-        .invalidRequest, "profile '\(settings.name)' has no backend that takes passwords")
+    case .password(let username, let password, let logins):
+      guard plan.backend == .password || poolProfile != nil else {
+        return ProtocolError(
+          .invalidRequest, "profile '\(settings.name)' has no backend that takes passwords")
+      }
+      return (logins.isEmpty ? nil : refusalBesidePassword(logins))
+        ?? backend?.kind.refusal(ofName: username, password)
     case .providerTokens: return nil
     case .developerToken(let identityID, let token):
       if let provider = plan.backend.issuer?.traits {
@@ -59,11 +62,24 @@ extension Profile {
       return refusal(of: identityID) ?? refusal(of: token, for: identityID)
     case .logins(let logins, let identityID, let isAlone):
       return refusal(of: logins) ?? identityID.flatMap(refusal)
-        ?? (isAlone ? nil : refusalOfLinking(identityID))
+        ?? (isAlone ? nil : refusalOfLinking(logins, identityID))
     }
   }
 
-  /// Only the backend names users of the developer provider: a client could name another user.
+  /// Why logins cannot go beside a password: one backend is to get both.
+  private func refusalBesidePassword(_ logins: LoginsMap) -> ProtocolError? {
+    guard plan.backend == .password else {
+      return ProtocolError(
+        .invalidRequest,
+        "\"logins\" beside \"password\" are for a backend with login_url, which links them, and "
+          + "profile '\(settings.name)' has none: sign in with the password first, and then with the "
+          + "\"logins\"")
+    }
+    return refusal(of: logins) ?? refusalOfLinking(logins, nil)
+  }
+
+  /// Only the backend says who is whom at the developer provider: a client that could would name
+  /// another user there.
   private func refusal(of logins: LoginsMap) -> ProtocolError? {
     let own = settings.developerProvider?.lowercased()
     for provider in logins.logins.map(\.provider) {
@@ -108,8 +124,10 @@ extension Profile {
         + "'\(settings.name)' of \(pool.region)")
   }
 
-  /// Why logins cannot go to the backend to be linked.
-  private func refusalOfLinking(_ identityID: IdentityID?) -> ProtocolError? {
+  /// Why logins cannot go to the backend, or with the provider's token, to be linked.
+  private func refusalOfLinking(
+    _ logins: LoginsMap, _ identityID: IdentityID?
+  ) -> ProtocolError? {
     guard let backend else { return nil }
     if identityID != nil {
       return ProtocolError(
@@ -117,11 +135,24 @@ extension Profile {
         "in profile '\(settings.name)' the backend says whose identity it is: \"identity_id\" beside "
           + "\"logins\" takes \"alone\": true")
     }
-    guard !backend.kind.takesLogins else { return nil }
+    guard !backend.kind.takesLogins else { return refusal(ofCount: logins.logins.count) }
     return ProtocolError(
       .invalidRequest,
       "backend '\(backend.name)' of profile '\(settings.name)' has method = GET, which carries no "
         + "logins: \"logins\" takes \"alone\": true, or the backend method = POST")
+  }
+
+  /// Cognito takes ten logins of a user, and some of these places are taken.
+  private func refusal(ofCount count: Int) -> ProtocolError? {
+    guard let backend else { return nil }
+    let taken = [backend.kind.addsLogin, plan.link != nil, plan.tokenFileProvider != nil]
+      .count { $0 }
+    let free = Limits.Upstream.logins - taken
+    guard count > free else { return nil }
+    return ProtocolError(
+      .invalidRequest,
+      "\"logins\" must be at most \(free) in profile '\(settings.name)': Cognito takes "
+        + "\(Limits.Upstream.logins) of a user, and \(taken) of them are the profile's own")
   }
 
   /// In the basic flow only the token says whose it is: STS is not told the IdentityId.

@@ -40,6 +40,10 @@ struct Refresh: Sendable, Equatable {
   var triedKey: PoolIssuers.Form?
   /// The failure because of which the refresh tries the other key.
   var keyFailure: UpstreamFailure?
+  /// Logins that Cognito has to accept one by one before anything else is called.
+  var unreadLogins: [LoginsMap.Login] = []
+  /// The call has the first of them alone.
+  var provesLogin = false
   /// The identity of the session's user as the refresh began.
   var knownIdentity: IdentityID?
 

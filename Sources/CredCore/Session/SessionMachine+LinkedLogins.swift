@@ -4,14 +4,15 @@
 /// sent them for ever, the backend would refuse everything once they have expired. So the callback
 /// that brings them decides the `login`, and later callbacks go without them.
 extension SessionMachine {
-  /// The backend has answered a callback with a token: the logins of that callback are linked, and
-  /// not sent again.
-  mutating func loginsTaken(_ refresh: inout Refresh) {
+  /// The backend has answered a callback with a token: what it brought is linked, and not sent again.
+  mutating func loginsTaken(_ refresh: inout Refresh, _ context: inout EventContext) {
     if refresh.bringsLogins { held.dropLoginsOfClients(plan) }
     refresh.bringsLogins = false
     // A later refusal in this refresh is about the token, not about the link.
     refresh.bringsLink = false
     work = .refreshing(refresh)
+    // Beside a password: whatever comes now, the user is signed in and linked.
+    if signIn?.state == .linking { acceptSignIn(&context) }
   }
 
   /// Whether a `login` waits for the backend's word about the logins that it brought.

@@ -17,7 +17,8 @@ extension SessionMachine {
       return linkRenewalEnded(outcome, refresh, &context)
     }
     let outcome = judged(outcome, context.now)
-    if case .token = outcome, isBackendAsked { loginsTaken(&refresh) }
+    if refresh.provesLogin { return loginProved(outcome, refresh, &context) }
+    if case .token = outcome, isBackendAsked { loginsTaken(&refresh, &context) }
     switch outcome {
     case .credentials(_, _, let lifetime) where lifetime <= .zero:
       outcomeReceived(call, .failed(.credentialsExpired), &context)
@@ -141,6 +142,7 @@ extension SessionMachine {
   mutating func fail(
     _ refresh: Refresh, _ failure: UpstreamFailure, _ context: inout EventContext
   ) {
+    let failure = judged(failure)
     if signInFailed(refresh, failure, &context) {
       return context.actions.append(.announce(.signInFailed(failure)))
     }

@@ -154,6 +154,11 @@ extension UpstreamFailure {
       .contains(reason)
   }
 
+  /// Whether a user pool refuses a new password for what it is, and has judged nothing else.
+  public var refusesNewPassword: Bool {
+    ["InvalidPasswordException", "PasswordHistoryPolicyViolationException"].contains(reason)
+  }
+
   /// Renewed tokens name another user than the session's.
   static let tokensOfAnotherUser = UpstreamFailure(
     upstream: .cognitoIdentity, failureClass: .signInRequired, code: .signInRequired,

@@ -104,6 +104,7 @@ extension SessionMachine {
     var refresh = refresh
     refresh.call = renewal.call
     refresh.isAfterRenewal = true
+    refresh.provesLogin = false
     work = .refreshing(refresh)
     return true
   }

@@ -117,6 +117,7 @@ extension SessionMachine {
     guard let tokenSource else { return }
     var refresh = Refresh(goal: nextGoal(context.now), method: tokenSource.method)
     refresh.knownIdentity = identityOfUser
+    refresh.unreadLogins = signIn?.unreadLogins ?? []
     if !refresh.isForLink { held.pause = held.pause?.ended(context.now) }
     // A waiter asks for a token of the user pool, and does not accept the held one.
     refresh.isForced = waiters.contains {
@@ -161,6 +162,7 @@ extension SessionMachine {
     refresh.renewsLink = false
     refresh.bringsLink = held.bringsLink(call)
     refresh.bringsLogins = held.bringsLogins(call, plan)
+    refresh.provesLogin = refresh.provesLogin(by: call)
     if case .renewProviderTokens(let session, _) = call {
       refresh.renewsLink = session.issuer == plan.link
       renewal = ProviderRenewal(call: id, token: session.refreshToken, started: context.now)

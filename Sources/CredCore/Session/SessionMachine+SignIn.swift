@@ -11,7 +11,8 @@ extension SessionMachine {
     held.customRoleARN = request.customRoleARN
     endRefresh()
     switch request.input {
-    case .password(let name, let password):
+    case .password(let name, let password, let logins):
+      signIn?.loginsToLink = LoginsToLink(logins, request)
       return startCall(
         .signIn(username: name, password: password),
         for: Refresh(goal: .credentials, method: nil), &context)
@@ -34,6 +35,8 @@ extension SessionMachine {
       signIn?.claimedIdentity = identityID
     case .logins(let added, let identityID, let isAlone):
       let (plan, now) = (plan, context.now)
+      let unread = unreadLogins(added, isAlone: isAlone)
+      signIn?.unreadLogins = unread
       change(&context) { $0.signIn(by: added, isAlone: isAlone, request, plan, now) }
       guard let identityID else { break }
       held.forgetIdentity()
@@ -60,7 +63,7 @@ extension SessionMachine {
   /// that call would succeed only for the user who was signed in before.
   var awaitsPassword: Bool {
     guard let signIn, case .password = signIn.kind else { return false }
-    return !signIn.isAccepted
+    return signIn.state == .calling
   }
 
   mutating func passwordAccepted(
@@ -70,7 +73,12 @@ extension SessionMachine {
       preconditionFailure("only a sign-in sends a password to a backend")
     }
     change(&context) { $0.signIn(by: session, of: name) }
-    acceptSignIn(&context)
+    if let logins = signIn?.loginsToLink {
+      held.add(logins.map, endingAt: logins.ends, context.now)
+      signIn?.state = .linking
+    } else {
+      acceptSignIn(&context)
+    }
     var refresh = refresh
     refresh.method = .password(session)
     startNextCall(refresh, &context)
@@ -119,6 +127,7 @@ extension SessionMachine {
   /// Whether the call that has failed is the one that decides the sign-in.
   private func isUndecided(_ refresh: Refresh) -> Bool {
     awaitsPassword || signIn?.kind == .provider || isLinkingLogins && refresh.bringsLogins
+      || signIn?.state == .linking
       || refresh.method.map(isProvenByCognito) ?? false
   }
 

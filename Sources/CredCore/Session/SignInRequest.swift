@@ -11,7 +11,7 @@ extension SignInInput {
   var kind: Kind {
     switch self {
     case .host: .host
-    case .username(let name), .password(let name, _): .password(username: name)
+    case .username(let name), .password(let name, _, _): .password(username: name)
     case .developerToken, .logins: .tokens
     case .providerTokens, .browser, .device: .provider
     }
@@ -63,14 +63,31 @@ public struct SignInRequest: Sendable, Equatable {
   }
 }
 
+/// Logins that a client brings, and when they end.
+struct LoginsToLink: Sendable {
+  let map: LoginsMap
+  /// By provider, on this host's clock; without those that do not say.
+  let ends: [String: Instant]
+
+  /// Nil for no logins.
+  init?(_ map: LoginsMap, _ request: SignInRequest) {
+    guard !map.isEmpty else { return nil }
+    self.map = map
+    ends = request.loginsExpire
+  }
+}
+
 /// A `login` that is being carried out.
 ///
 /// Until it is accepted, the session has the state that success would lead to, but announces
 /// nothing.
 struct SignInUnderWay: Sendable {
   enum State: Sendable, Equatable {
-    /// A call is under way. Goes to `accepted`, or the sign-in is rolled back.
+    /// A call is under way. Goes to `linking` or `accepted`, or the sign-in is rolled back.
     case calling
+    /// The backend has accepted the password, and is to link the logins beside it. Goes to `accepted`,
+    /// or the sign-in is rolled back.
+    case linking
     /// The user is signed in; a failure from here on is the session's own.
     case accepted
   }
@@ -83,15 +100,19 @@ struct SignInUnderWay: Sendable {
   let number: UInt64
   /// The client to answer; nil once the client is answered or gone.
   var client: UInt64?
-  /// Other clients that get the same answer.
+  /// The logins beside a password. No server gets them before it has accepted the password.
+  var loginsToLink: LoginsToLink?
+  /// Those that get the same answer.
   var onlookers: [SignInOnlooker] = []
-  /// The IdentityId that the client names. Until Cognito accepts it with the client's own tokens,
-  /// it is used only with them, and the session does not hold it.
+  /// Logins that Cognito must first have accepted one by one.
+  var unreadLogins: [LoginsMap.Login] = []
+  /// The IdentityId that the client names. Until Cognito accepts it with the client's own tokens it
+  /// is used with them alone, and the session does not have it.
   var claimedIdentity: IdentityID?
 
   var isAccepted: Bool { state == .accepted }
-  /// Whether it waits until the backend accepts the logins that it brought.
-  var isLinkingLogins: Bool { !isAccepted && kind == .tokens }
+  /// Whether it waits for the backend's word about the logins that it brought.
+  var isLinkingLogins: Bool { state == .linking || state == .calling && kind == .tokens }
   /// Everybody who waits for the outcome.
   var clients: [UInt64] { [client].compactMap(\.self) + onlookers.map(\.client) }
 

@@ -91,7 +91,7 @@ extension Held {
 extension LoginsMap {
   /// `sub` of the first login that is a JWT with one.
   fileprivate var subject: String? {
-    logins.lazy.compactMap { JWT.claims(of: $0.token)?["sub"]?.text }.first { $0.isShowable }
+    logins.lazy.compactMap { LoginSubject.subject(of: $0.token) }.first
   }
 }
 
@@ -111,7 +111,7 @@ extension DeveloperToken {
 
 extension String {
   /// Whether a name from a token may be shown: of a sensible length, and without controls.
-  fileprivate var isShowable: Bool {
+  var isShowable: Bool {
     (1...Limits.Session.usernameLength).contains(unicodeScalars.count)
       && unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
   }

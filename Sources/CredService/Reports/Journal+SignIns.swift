@@ -172,14 +172,17 @@ extension LoginRequest {
 
   /// The user name at the backend or the provider.
   fileprivate var metadata: Logger.Metadata {
-    switch signIn {
-    case .host, .browser, .device: [:]
-    case .providerTokens(let signIn): ["username": "\(signIn.username)"]
-    case .username(let username), .password(let username, _): ["username": "\(username)"]
-    case .developerToken(let identity, _): ["claimed": "\(identity)"]
-    case .logins(let map, _, _):
-      ["providers": "\(map.logins.map(\.provider).joined(separator: " "))"]
+    var metadata: Logger.Metadata =
+      switch signIn {
+      case .host, .browser, .device, .logins: [:]
+      case .providerTokens(let signIn): ["username": "\(signIn.username)"]
+      case .username(let username), .password(let username, _, _): ["username": "\(username)"]
+      case .developerToken(let identity, _): ["claimed": "\(identity)"]
+      }
+    if let logins = signIn.logins?.logins {
+      metadata["providers"] = "\(logins.map(\.provider).joined(separator: " "))"
     }
+    return metadata
   }
 }
 

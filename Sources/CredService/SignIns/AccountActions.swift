@@ -41,11 +41,15 @@ final class AccountActions {
       return refuse(account.input, error, session, turn)
     }
     if case .own(let input) = account.input { return actOnOwn(input, session, turn) }
-    if let error = countAction(as: account.input.username ?? "", session) {
+    let action = session.profile.backend.map {
+      limits.action(
+        account.input.kind, by: uid, username: account.input.username ?? "", at: $0.name)
+    }
+    if let error = action.flatMap(limits.count) {
       return refuse(account.input, error, session, turn)
     }
     limits.callSpent(by: uid)
-    call(account.input, nil, session, turn)
+    call(account.input, nil, counted: action, session, turn)
   }
 
   /// Refuses an action before a request is sent.
@@ -56,11 +60,11 @@ final class AccountActions {
     turn.refuse(error)
   }
 
-  /// Limits the actions that make a backend send messages, or that let somebody guess.
-  private func countAction(as username: String, _ session: Session) -> ProtocolError? {
+  /// What makes a backend send messages is limited for signed-in users, too.
+  private func countMessage(as username: String, _ session: Session) -> ProtocolError? {
     guard let backend = session.profile.backend else { return nil }
-    return limits.countAccountAction(
-      by: session.key.uid, username: username, at: backend.name)
+    return limits.count(
+      limits.action(.request, by: session.key.uid, username: username, at: backend.name))
   }
 
   // MARK: The own account
@@ -76,7 +80,7 @@ final class AccountActions {
     let error =
       refusal(of: input.action, pool, turn.now) ?? refusal(ofDeviceOf: input, pool, session)
       ?? refusal(ofGuess: input, pool, session)
-      ?? (input.sendsMessage ? countAction(as: pool.username, session) : nil)
+      ?? (input.sendsMessage ? countMessage(as: pool.username, session) : nil)
     if let error { return refuse(.own(input), error, session, turn) }
     limits.callSpent(by: session.key.uid)
     askForAccessToken(isNew: false, of: owner, session, turn)
@@ -157,8 +161,10 @@ final class AccountActions {
 
   // MARK: The call
 
+  /// - Parameter action: as it was counted; nil for the own account.
   private func call(
-    _ input: AccountInput, _ signedIn: AccountCall.SignedIn?, _ session: Session, _ turn: Turn
+    _ input: AccountInput, _ signedIn: AccountCall.SignedIn?, counted action: CountedAction? = nil,
+    _ session: Session, _ turn: Turn
   ) {
     let id = sessions.nextCallID()
     turn.wait(for: id)
@@ -170,7 +176,21 @@ final class AccountActions {
     // Taken now, because the client may have left before the answer.
     let asker = journal.accountMetadata(input.action, username, session, turn.requester)
     host.upstream.account(call) { [unowned self, client = turn.client.id] result in
+      if let action { ended(action, result) }
       callEnded(call, client, asker, result)
+    }
+  }
+
+  /// What the result means for the counts.
+  private func ended(
+    _ action: CountedAction, _ result: Result<AccountResult, UpstreamFailure>
+  ) {
+    switch result {
+    case .success: limits.codeChanged(by: action)
+    case .failure(let failure):
+      if failure.refusesNewPassword { limits.takeBack(action) }
+      // It may have been sent.
+      if failure.remedy == .sayDone { limits.codeChanged(by: action) }
     }
   }
 
@@ -193,10 +213,10 @@ final class AccountActions {
       return askForAccessToken(isNew: true, of: owner, session, turn)
     }
     journal.accountActionEnded(call, asker, result)
-    if case .success = result, let session { apply(call, to: session) }
+    let told = result.map { result in session.map { apply(call, result, to: $0) } ?? result }
     guard let turn = clients.endWait(client, for: call.id) else { return }
     let profile = call.sessionKey.profile
-    switch result {
+    switch told {
     case .success(let result): turn.give(.account(profile: profile, result))
     case .failure(let failure) where failure.remedy == .sayDone:
       turn.give(.account(profile: profile, .codeSent(nil)))
@@ -221,23 +241,46 @@ final class AccountActions {
   private static let accountDeleted = ProtocolError(
     .signInFailed, "the account was deleted, and its session has ended; sign in again")
 
-  /// Applies the changed account to the session here.
-  private func apply(_ call: AccountCall, to session: Session) {
-    guard case .own(let input) = call.input, let pool = call.signedIn?.session else { return }
+  /// Does what the change means for the session here.
+  ///
+  /// - Returns: what its client is told.
+  private func apply(
+    _ call: AccountCall, _ result: AccountResult, to session: Session
+  ) -> AccountResult {
+    guard case .own(let input) = call.input, let pool = call.signedIn?.session else {
+      return result
+    }
     switch input {
     case .delete:
       devices.forget(of: session, username: pool.username)
       // Another user may have signed in meanwhile.
-      guard session.machine.state.providerSession?.isOfSameUser(as: pool) ?? false else { return }
+      guard session.machine.state.providerSession?.isOfSameUser(as: pool) ?? false else { break }
       signIns.end(of: session.key, Self.accountDeleted)
       signOuts.signOutHere(session, host.clock.now)
     case .forgetDevice(let key):
-      guard key == nil || key == pool.deviceKey else { return }
+      guard key == nil || key == pool.deviceKey else { break }
       devices.forget(of: session, username: pool.username)
+      // The pool renews no token of a device that it has forgotten.
+      guard let present = session.machine.state.providerSession, present.isOfSameUser(as: pool),
+        present.deviceKey == pool.deviceKey
+      else { break }
+      signOuts.signOutHere(session, host.clock.now)
+      return .signedOut
     case .rememberDevice(let key, let isRemembered):
-      guard key == nil || key == pool.deviceKey else { return }
+      guard key == nil || key == pool.deviceKey else { break }
       devices.use(isRemembered, of: session, username: pool.username)
     default: break
+    }
+    return result
+  }
+}
+
+extension AccountInput {
+  /// As what it counts before a sign-in.
+  fileprivate var kind: CountedAction.Kind {
+    switch self {
+    case .confirm, .resetPassword: .answer
+    case .signUp, .resend, .forgotPassword, .own: .request
     }
   }
 }

@@ -6,12 +6,15 @@ enum SignInConversation {
   case pool(PoolConversation)
   /// A provider, by a browser or by a code that is typed on another device.
   case provider(ProviderConversation)
+  /// Nobody: the user is asked before logins of another person go to Cognito.
+  case logins(LoginsConfirmation, LoginRequest)
 
   /// The means of signing in, for the audit and for metrics.
   var means: String {
     switch self {
     case .pool: "userPool"
     case .provider(let conversation): conversation.isByDevice ? "device" : "browser"
+    case .logins: "logins"
     }
   }
 
@@ -20,6 +23,7 @@ enum SignInConversation {
     switch self {
     case .pool(let conversation): conversation.challenge
     case .provider(let conversation): conversation.challenge
+    case .logins(let confirmation, _): confirmation.challenge
     }
   }
 
@@ -40,6 +44,7 @@ enum SignInConversation {
     switch self {
     case .pool(let conversation): conversation.deadline
     case .provider(let conversation): conversation.deadline
+    case .logins(let confirmation, _): confirmation.deadline
     }
   }
 

@@ -74,6 +74,7 @@ extension SignIns {
       switch signIn.conversation {
       case .pool: take(.answered(answers, metadata: metadata), signIn, turn.now)
       case .provider: take(ProviderConversation.Event.answered(answers), signIn, turn.now)
+      case .logins: confirmed(answers, signIn, turn)
       }
     }
   }

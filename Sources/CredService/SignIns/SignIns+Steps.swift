@@ -146,6 +146,7 @@ extension SignIns {
     case .pool(let conversation): unclaimed = conversation.unclaimedTokens
     case .provider(let conversation):
       unclaimed = conversation.unclaimed.flatMap { signIn.place.providerSession(of: $0) }
+    case .logins: unclaimed = nil
     }
     if let unclaimed { tokens.revoke(unclaimed, of: session, givenBy: signIn.profile) }
   }

@@ -52,9 +52,6 @@ final class SignIns {
 
   // MARK: login
 
-  /// How long a `login` may take in all; a person waits for it.
-  private static let loginTime: Duration = .seconds(30)
-
   func login(_ login: LoginRequest, to session: Session, _ turn: Turn) {
     if let error = session.profile.refusal(of: login) { return turn.refuse(error) }
     if let error = limits.refusalOfCall(by: session.key.uid) ?? refusalOfLogins(login, session) {
@@ -67,23 +64,16 @@ final class SignIns {
     if let place = session.profile.poolProfile, let user = login.signIn.poolUser {
       return beginAtPool(login, user.name, user.password, at: place, session, turn)
     }
+    if let confirmation = session.machine.confirmation(of: login.signIn, now: turn.now) {
+      return ask(before: login, confirmation, session, turn)
+    }
     end(of: session.key, Self.replaced)
     if let attempt = passwordAttempt(turn.request, in: session) {
       if let error = guesses.refusal(of: attempt) { return refuse(login, session, turn, error) }
       guesses.began(in: session.key)
     }
     turn.wait(for: session)
-    let (now, wall, number) = (turn.now, host.clock.wallTime, book.nextNumber())
-    session.asking.signIns[number] = journal.asker(turn.requester, session, of: login)
-    sessions.handle(
-      .signInRequested(
-        SignInRequest(
-          id: turn.client.id, number: number, input: login.signIn,
-          customRoleARN: login.customRoleARN,
-          expires: login.signIn.tokenExpiration.map { now + ($0 - wall) },
-          loginsExpire: login.signIn.loginExpirations.mapValues { now + ($0 - wall) },
-          deadline: now + Self.loginTime)),
-      session, now)
+    carryOut(login, book.nextNumber(), in: session, turn, for: turn.client.id)
     grants.grantWait(of: turn.client, in: session)
   }
 
@@ -98,7 +88,7 @@ final class SignIns {
   /// Refuses logins if a user's sessions would then store too much. Logins of sign-ins under way
   /// count too.
   private func refusalOfLogins(_ login: LoginRequest, _ session: Session) -> ProtocolError? {
-    guard case .logins(let added, _, _) = login.signIn else { return nil }
+    guard let added = login.signIn.logins else { return nil }
     let kept = sessions.sessions(of: session.key.uid).reduce(0) { sum, other in
       other === session ? sum : sum + other.machine.logins.byteCount
     }
@@ -118,7 +108,7 @@ final class SignIns {
     _ request: Request, in session: Session
   ) -> PasswordLimiter.Attempt? {
     guard case .login(let login) = request.operation,
-      case .password(let username, _) = login.signIn, session.profile.plan.backend.issuer == nil,
+      case .password(let username, _, _) = login.signIn, session.profile.plan.backend.issuer == nil,
       session.profile.poolProfile == nil
     else { return nil }
     return guesses.attempt(of: session.key, as: username)
@@ -191,22 +181,8 @@ extension SignInInput {
   fileprivate var poolUser: (name: String, password: Secret?)? {
     switch self {
     case .username(let name): (name, nil)
-    case .password(let name, let password): (name, password)
+    case .password(let name, let password, _): (name, password)
     case .host, .developerToken, .logins, .providerTokens, .browser, .device: nil
     }
-  }
-
-  /// When a developer token expires, if the token says it.
-  fileprivate var tokenExpiration: WallTime? {
-    if case .developerToken(_, let token) = self { token.expiration } else { nil }
-  }
-
-  /// When logins expire, if they are JWTs that say it.
-  fileprivate var loginExpirations: [String: WallTime] {
-    guard case .logins(let map, _, _) = self else { return [:] }
-    let ends = map.logins.compactMap { login in
-      (try? DeveloperToken(login.token))?.expiration.map { (login.provider, $0) }
-    }
-    return Dictionary(ends) { first, _ in first }
   }
 }

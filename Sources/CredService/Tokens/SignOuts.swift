@@ -86,7 +86,7 @@ final class SignOuts {
     turn.wait(for: signOut.id)
     tokens.afterRenewal(renewal, signOut) { [unowned self, id = turn.client.id] signOut in
       host.upstream.signOut(signOut) { [unowned self] failure in
-        globalEnded(signOut, id, failure)
+        globalEnded(signOut, page, id, failure)
       }
     }
   }
@@ -132,8 +132,10 @@ final class SignOuts {
   }
 
   /// Ends a global sign-out after the backend's answer.
+  ///
+  /// - Parameter page: that ends the browser's own session; nil for none.
   private func globalEnded(
-    _ signOut: BackendSignOut, _ client: UInt64, _ failure: UpstreamFailure?
+    _ signOut: BackendSignOut, _ page: String?, _ client: UInt64, _ failure: UpstreamFailure?
   ) {
     let key = signOut.key
     guard let turn = clients.endWait(client, for: signOut.id) else { return }
@@ -142,7 +144,7 @@ final class SignOuts {
     } else if let session = sessions[key],
       session.owner == SessionOwner(name: signOut.user.name)
     {
-      turn.giveState(of: session)
+      turn.giveState(of: session, logoutURL: page)
     } else {
       // A reload removed the profile meanwhile, or the uid has another owner now.
       turn.give(.session(profile: key.profile, state: .signedOut, identityID: nil))

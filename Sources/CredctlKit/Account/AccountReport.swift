@@ -28,6 +28,13 @@ public enum AccountReport {
     PlainText.oneLine("credctl account \(ShellWord.quoted(profile)) \(action)")
   }
 
+  /// The reply to `forget-device`: the sign-in of this host may stand on that device.
+  public static func deviceForgotten(_ reply: JSONValue, _ profile: String) -> String {
+    guard reply["State"]?.text == "signedOut" else { return "the device is forgotten\n" }
+    return "the device is forgotten; it was that of this sign-in, which has ended: sign in again "
+      + "with '\(login(profile))'\n"
+  }
+
   /// The reply to `sign-up`.
   public static func signedUp(_ reply: JSONValue, username: String) -> String {
     let confirm = "credctl account confirm --username \(ShellWord.quoted(username))"
@@ -93,14 +100,15 @@ public struct DevicePages: Sendable {
   public func rendered(on display: TextTable.Display, now: WallTime) -> String {
     guard !devices.isEmpty else { return "no devices\n" }
     var table = TextTable(
-      header: ["DEVICE", "NAME", "CREATED", "LAST USED", "ADDRESS", "THIS"],
-      shrinking: [(1, 8)], optional: [4, 2, 1])
+      header: ["DEVICE", "NAME", "CREATED", "LAST USED", "ADDRESS", "REMEMBERED", "THIS"],
+      shrinking: [(1, 8)], optional: [4, 2, 1, 5])
     for device in devices {
       table.append([
         TextTable.Cell(device["Device"]?.text), TextTable.Cell(device["Name"]?.text),
         TextTable.Cell(Self.time(device["Created"], now)),
         TextTable.Cell(Self.time(device["LastUsed"], now)),
         TextTable.Cell(device["LastAddress"]?.text),
+        TextTable.Cell(device["Remembered"]?.bool.map { $0 ? "yes" : "no" }),
         TextTable.Cell(device["This"]?.bool == true ? "yes" : nil),
       ])
     }

@@ -11,6 +11,8 @@ public struct Challenge: Sendable, Equatable {
   /// Seconds until the challenge ends.
   public let expiresIn: Int
   let parameters: JSONValue
+  /// Whether a guest's session would be the user's.
+  let isOfGuest: Bool
 
   /// The action that a person must take.
   public enum Step: Sendable, Equatable {
@@ -52,6 +54,7 @@ public struct Challenge: Sendable, Equatable {
     self.handle = handle
     name = challenge["Name"]?.text ?? step
     parameters = challenge["Parameters"] ?? .null
+    isOfGuest = reply["State"]?.text == "guest"
     expiresIn = min(Int(clamping: challenge["ExpiresIn"]?.integer ?? 180), Self.longest)
     self.step = try Self.step(step, parameters)
   }
@@ -127,7 +130,7 @@ extension Challenge {
     case .device(let device):
       "the sign-in needs the code \(device.userCode) typed at \(device.url), by you alone"
     case .confirm:
-      "the sign-in has to be confirmed: " + ConfirmStep(parameters).lines.joined(separator: " ")
+      "the sign-in has to be confirmed: " + ConfirmStep(self).lines.joined(separator: " ")
     case .unknown(let step): "this credctl is older than credd and does not know the step \(step)"
     }
   }

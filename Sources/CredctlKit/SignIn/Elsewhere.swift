@@ -78,7 +78,8 @@ public struct DeviceStep: Sendable, Equatable {
 struct ConfirmStep: Sendable, Equatable {
   let lines: [String]
 
-  init(_ parameters: JSONValue) {
+  init(_ challenge: Challenge) {
+    let parameters = challenge.parameters
     let subject = parameters["Subject"]?.text ?? "-"
     let name = parameters["Username"]?.text
     let who = name.map { "\($0) (\(subject))" } ?? subject
@@ -87,9 +88,22 @@ struct ConfirmStep: Sendable, Equatable {
       lines.append("That ends the sign-in of \(replaced) in this profile.")
     }
     if let identity = parameters["LinksTo"]?.text {
-      lines.append("That links this account to the identity \(identity) for good.")
+      lines.append(Self.link(to: identity, isOfGuest: challenge.isOfGuest))
     }
     self.lines = lines
+  }
+
+  /// Whether an account has an identity of its own, only Cognito knows.
+  ///
+  /// - Parameter identity: an IdentityId, or the developer provider where none is known so far.
+  private static func link(to identity: String, isOfGuest: Bool) -> String {
+    if isOfGuest {
+      return "If this account has no identity yet, it gets that of the guest, \(identity), for "
+        + "good; if it has one, this profile changes to that one."
+    }
+    return identity.contains(":")
+      ? "That links this account to the identity \(identity) for good."
+      : "That links this account to your user at \(identity) for good."
   }
 }
 

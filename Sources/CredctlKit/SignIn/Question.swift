@@ -67,7 +67,7 @@ public struct Question: Sendable, Equatable {
       lines = Self.own(challenge)
       items = [Item("answer", "Answer: ", .secret)]
     case .confirm:
-      lines = ConfirmStep(challenge.parameters).lines
+      lines = ConfirmStep(challenge).lines
       items = [Item("confirm", "Is that you, and is that what you want? (yes/no) ", .consent)]
     case .browser, .device:
       throw Failure(.notPermitted, "the sign-in goes on elsewhere: there is nothing to type")

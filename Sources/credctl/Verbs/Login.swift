@@ -20,6 +20,7 @@ struct Login: SessionVerb {
         credctl login --profile work --paste     (over ssh: the browser is elsewhere)
         credctl login --profile work --device    (a code to type on a phone)
         credctl login --profile work --username alice
+        credctl login --profile work --username alice --login facebook=@facebook.token
         backend-cli token | credctl login --identity-id us-east-1:… --token-stdin
         credctl login --login google=@/run/user/1000/google.jwt
       """)
@@ -57,7 +58,8 @@ struct Login: SessionVerb {
     help: ArgumentHelp(
       """
       A provider's token, from a file (PROVIDER=@FILE) or standard input (PROVIDER=-); repeatable. \
-      Short names: facebook, google, amazon, apple.
+      Short names: facebook, google, amazon, apple, twitter. Beside '--username' the backend links \
+      it to that user.
       """,
       valueName: "provider=source"))
   var login: [String] = []
@@ -76,13 +78,21 @@ struct Login: SessionVerb {
   func validate() throws {
     _ = try metadata.entries
     let hasIdentity = identityId != nil && login.isEmpty
+    let hasPassword = username != nil || passwordStdin
     let means = [
-      username != nil || passwordStdin, hasIdentity || tokenStdin, !login.isEmpty,
-      elsewhere.isGiven,
+      hasPassword, hasIdentity || tokenStdin, !login.isEmpty && !hasPassword, elsewhere.isGiven,
     ]
     guard means.count(where: { $0 }) <= 1 else {
       throw ValidationError(
-        "give a browser, a device code, a password, a developer token, or '--login', not several")
+        "give a browser, a device code, a password, a developer token, or '--login', not several; "
+          + "'--login' may stand beside a password")
+    }
+    guard !hasPassword || login.isEmpty || identityId == nil && !alone else {
+      throw ValidationError(
+        "beside a password '--login' takes no '--identity-id' and no '--alone': the backend links")
+    }
+    guard !passwordStdin || !login.contains(where: { $0.hasSuffix("=-") }) else {
+      throw ValidationError("standard input has the password: give the token as PROVIDER=@FILE")
     }
     guard hasIdentity == tokenStdin else {
       throw ValidationError("a developer token takes both '--identity-id' and '--token-stdin'")
@@ -93,7 +103,10 @@ struct Login: SessionVerb {
   }
 
   func run() throws {
-    if let identityId, login.isEmpty {
+    if !login.isEmpty, username != nil || passwordStdin {
+      // A name alone is for user pools, which link nothing.
+      try signInWithPassword(UserName.given(username), linking: providerTokens())
+    } else if let identityId, login.isEmpty {
       let token = try SecretText.token(SecretInput.standardInput(), name: "token")
       try signIn { request in
         request.add("identity_id", identityId)
@@ -202,8 +215,12 @@ struct Login: SessionVerb {
     }
   }
 
-  /// A password that was typed at the terminal may be typed again, like at other logins of a host.
-  private func signInWithPassword(_ name: String) throws(Failure) {
+  /// What was typed at the terminal may be typed again, as at other logins of a host.
+  ///
+  /// - Parameter tokens: of providers that the backend links to the user.
+  private func signInWithPassword(
+    _ name: String, linking tokens: [(provider: String, token: Secret)] = []
+  ) throws(Failure) {
     var attemptsLeft = passwordStdin ? 1 : Self.attempts
     while true {
       attemptsLeft -= 1
@@ -212,6 +229,7 @@ struct Login: SessionVerb {
         return try signIn { request in
           request.add("username", name)
           request.add("password", password)
+          if !tokens.isEmpty { request.add("logins", tokens) }
         }
       } catch {
         guard error.isRefusedPassword, attemptsLeft > 0 else { throw error }

@@ -99,7 +99,9 @@ struct LoginRequestTests {
 
   @Test(arguments: [
     #""identity_id":"a:0","token":"t","logins":{"a":"t"}"#,
-    #""username":"u","password":"p","logins":{"a":"t"}"#,
+    #""username":"u","logins":{"a":"t"}"#,
+    #""username":"u","password":"p","logins":{"a":"t"},"alone":true"#,
+    #""username":"u","password":"p","logins":{"a":"t"},"identity_id":"a:0""#,
     #""username":"u","password":"p","identity_id":"a:0","token":"t""#,
   ])
   func takesExactlyOneKindOfSignIn(members: String) {
@@ -107,7 +109,18 @@ struct LoginRequestTests {
       message(members),
       equals:
         #""login" takes one of "username" with or without "password", "identity_id" with "token", "#
-        + #""logins", perhaps with "identity_id", "browser" and "device""#)
+        + #""logins", perhaps with "identity_id", "browser" and "device"; "username" with "#
+        + #""password" may have "logins" beside it"#)
+  }
+
+  @Test func aPasswordMayHaveLoginsBesideIt() throws {
+    let members = #""username":"u","password":"p","logins":{"a.com":"t","b.com":"u"}"#
+    expect(
+      try login(members)?.signIn,
+      equals: .password(
+        username: "u", password: Secret("p"),
+        linking: try LoginsMap([("a.com", Secret("t")), ("b.com", Secret("u"))])))
+    expect(message(#""username":"u","password":"p","logins":{}"#)?.contains("1 to 10") == true)
   }
 
   @Test func loginsMayHaveAnIdentityAndStandAlone() throws {

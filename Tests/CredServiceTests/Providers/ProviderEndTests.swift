@@ -34,6 +34,16 @@ struct ProviderEndTests {
     expect(provider.live.isEmpty)
   }
 
+  @Test func aGlobalLogoutNamesThePageToo() throws {
+    let (fixture, provider) = try ServiceFixture.ofProvider()
+    _ = try fixture.signInAtProvider(provider)
+    let reply = try fixture.ask(#"{"op":"logout","global":true}"#)
+    expect(reply.state, equals: "signedOut", "\(reply)")
+    expect(reply["LogoutUrl"]?.text, equals: "https://login.example.com/logout?client_id=client-1")
+    // Nobody has been signed in there since.
+    expect(try fixture.ask(#"{"op":"logout","global":true}"#)["LogoutUrl"] == nil)
+  }
+
   @Test func tokensOfACodeWhoseClientLeftAreRevoked() throws {
     let (fixture, provider) = try ServiceFixture.ofProvider()
     let asked = try fixture.ask(FakeProvider.login)

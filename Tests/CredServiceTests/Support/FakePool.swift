@@ -205,7 +205,7 @@ extension ServiceFixture {
   func signInAtPool(
     uid: UInt32 = 1000, username: String = "alice", refresh: String = "refresh-0",
     signedIn: WallTime = WallTime(milliseconds: 1_767_320_000_000),
-    serverTime: WallTime? = nil
+    serverTime: WallTime? = nil, device: String? = nil
   ) throws {
     // The session begins.
     _ = try ask(#"{"op":"release"}"#, uid: uid)
@@ -221,7 +221,7 @@ extension ServiceFixture {
       throw InvalidInput(field: "the reply", reason: "has no tokens")
     }
     let signIn = AcceptedSignIn(
-      tokens: tokens, username: username, issuer: client.issuer,
+      tokens: tokens, username: username, deviceKey: device, issuer: client.issuer,
       serverTime: serverTime ?? host.clock.wallTime, received: now)
     service.sessionTable.handle(
       .signInRequested(

@@ -44,14 +44,27 @@ struct AccountReportTests {
     try pages.add(
       try reply(
         #"{"Devices":[{"Device":"r_1","Name":"host","Created":"2026-01-01T00:00:00Z","#
-          + #""LastUsed":"2026-01-01T00:50:00Z","This":true}],"Next":"n"}"#))
+          + #""LastUsed":"2026-01-01T00:50:00Z","Remembered":false,"This":true}],"Next":"n"}"#))
     expect(pages.next, equals: "n")
     try pages.add(try reply(#"{"Devices":[{"Device":"r_2"}]}"#))
     let now = try #require(WallTime(iso8601: "2026-01-01T01:00:00Z"))
     let text = pages.rendered(on: display, now: now)
-    expect(text.contains("r_1     host  60 min ago  10 min ago  -        yes"), "\(text)")
+    expect(
+      text.contains("r_1     host  60 min ago  10 min ago  -        no          yes"), "\(text)")
     expect(text.contains("r_2     -"))
     expect(DevicePages().rendered(on: display, now: now), equals: "no devices\n")
+  }
+
+  @Test func aDeviceOnWhichTheSignInStoodIsSaid() throws {
+    expect(
+      AccountReport.deviceForgotten(try reply("{}"), "work"), equals: "the device is forgotten\n")
+    expect(
+      AccountReport.deviceForgotten(try reply(#"{"State":"signedOut"}"#), "wo rk"),
+      equals: """
+        the device is forgotten; it was that of this sign-in, which has ended: sign in again with \
+        'credctl login --profile 'wo rk''
+
+        """)
   }
 
   @Test func pagesWithoutAnEndAreAFault() throws {

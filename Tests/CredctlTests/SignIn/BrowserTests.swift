@@ -243,6 +243,28 @@ struct BrowserTests {
     expect(!answers.consents)
   }
 
+  /// Whether the account has an identity of its own, nobody knows before.
+  @Test func aGuestIsToldWhatMayBe() throws {
+    func lines(_ state: String, _ linksTo: String) throws -> String {
+      let challenge = try QuestionTests.challenge(
+        "confirm", #"{"Issuer":"https://idp.example/","Subject":"s","LinksTo":"\#(linksTo)"}"#,
+        state: state)
+      return try Question(challenge, username: "u", profile: "p").lines.joined(separator: " ")
+    }
+    let guest = try lines("guest", "us-east-1:x")
+    expect(
+      guest.hasSuffix(
+        "If this account has no identity yet, it gets that of the guest, us-east-1:x, for good; if it "
+          + "has one, this profile changes to that one."), "\(guest)")
+    expect(
+      try lines("signedIn", "us-east-1:x").hasSuffix(
+        "That links this account to the identity us-east-1:x for good."))
+    // Where no identity is known, the backend's name for its users stands there.
+    expect(
+      try lines("signedOut", "login.example.app").hasSuffix(
+        "That links this account to your user at login.example.app for good."))
+  }
+
   @Test func anAddressIsAnAnswerToo() {
     expect(Secret("http://localhost:1/x?a=b&c=d#e").queryOfAddress, equals: Secret("a=b&c=d"))
     expect(Secret("a=b").queryOfAddress, equals: Secret("a=b"))

@@ -8,12 +8,12 @@ struct QuestionTests {
   private static let handle = String(repeating: "5f", count: 16)
 
   static func challenge(
-    _ step: String, _ parameters: String = "{}", name: String = "NAME"
+    _ step: String, _ parameters: String = "{}", name: String = "NAME", state: String = "signedOut"
   ) throws -> Challenge {
     let reply = try JSONValue.parse(
       Array(
         """
-        {"Version":1,"Profile":"p","State":"signedOut","Challenge":{"Handle":"\(handle)",
+        {"Version":1,"Profile":"p","State":"\(state)","Challenge":{"Handle":"\(handle)",
         "Step":"\(step)","Name":"\(name)","Parameters":\(parameters),"Answers":[],"ExpiresIn":180}}
         """.utf8))
     return try #require(try Challenge(reply))

@@ -130,12 +130,13 @@ struct BasicFlowTests {
     expect(signedIn.status, equals: 0, "\(signedIn)")
     expect(signedIn.output.contains("default signedIn us-east-1:"))
     expect(try host.issued(host.credentials())["RoleArn"]?.text, equals: roles[0])
-    // A role that the assertion does not carry is refused, and nothing changes.
+    // A role that the assertion does not carry is the user's mistake, and nothing changes.
     let stranger = Configuration.role("stranger")
     let refused = try host.credctl(
       "login", "--login", "\(provider)=@\(file)", "--custom-role-arn", stranger)
-    expect(refused.status, equals: 69)
-    expect(refused.errors.contains("check role_arn"), "\(refused.errors)")
+    expect(refused.status, equals: 77)
+    expect(refused.errors.contains("check custom_role_arn"), "\(refused.errors)")
+    expect(!refused.errors.contains("administrator"), "\(refused.errors)")
     expect(try host.issued(host.credentials())["RoleArn"]?.text, equals: roles[0])
   }
 }

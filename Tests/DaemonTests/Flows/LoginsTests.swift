@@ -129,6 +129,32 @@ struct LoginsTests {
   }
 
   @Test
+  func anotherPersonsLoginTakesAWord() throws {
+    let host = try host()
+    let google = try host.sandbox.token(of: Self.google, "g1")
+    let identity = try #require(try host.logIn([Self.google: google])["IdentityId"]?.text)
+    let facebook = try host.sandbox.token(of: Self.facebook, "f1")
+    _ = try host.logIn([Self.facebook: facebook])
+    let calls = try host.sandbox.allCalls
+    let file = try Stage.current().newFile("other.jwt")
+    let other = try host.sandbox.token(of: Self.google, "g2")
+    try Data(other.utf8).write(to: URL(filePath: file))
+    let asked = try host.credctlWithoutTerminal("login", "--login", "google=@\(file)")
+    expect(asked.status == 77 && asked.output.isEmpty, "\(asked)")
+    expect(asked.errors.contains("You signed in as g2 at"), "\(asked)")
+    expect(asked.errors.contains("links this account to the identity \(identity) for good"))
+    expect(try host.sandbox.allCalls, equals: calls)
+    let match = asked.errors.firstMatch(of: /respond ([0-9a-f]{32}) confirm=true/)
+    let handle = String(try #require(match).output.1)
+    let done = try host.credctl("respond", handle, "confirm=true")
+    expect(done.status, equals: 0, "\(done)")
+    expect(done.output.hasPrefix("default signedIn "), "\(done)")
+    expect(
+      try host.sandbox.lastBody("GetCredentialsForIdentity")["Logins"],
+      equals: .object([Self.google: .string(other), Self.facebook: .string(facebook)]))
+  }
+
+  @Test
   func watcherHearsBeforeALoginRunsOut() throws {
     let host = try host()
     let watcher = try host.watch()

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -125,6 +126,27 @@ struct PasswordTests {
     let second = try host.credentials()
     expect(second["AccessKeyId"] != first["AccessKeyId"])
     expect(try host.issued(second)["IdentityId"], equals: bob)
+  }
+
+  @Test
+  func aLoginBesideAPasswordIsLinkedToItsUser() throws {
+    let host = try host()
+    let file = try Stage.current().newFile("facebook.token")
+    let token = try host.sandbox.token(of: LoginsTests.facebook, "f1")
+    try Data(token.utf8).write(to: URL(filePath: file))
+    let login = [
+      "login", "--username", "alice", "--password-stdin", "--login", "facebook=@\(file)",
+    ]
+    let outcome = try host.credctl(input: "alice-password\n", login)
+    expect(outcome.status, equals: 0, "\(outcome)")
+    expect(outcome.output.hasSuffix(" by password as alice\n"), "\(outcome)")
+    expect(try host.sandbox.lastBody("login")["Logins"] == nil)
+    expect(
+      try host.sandbox.lastBody("token")["Logins"],
+      equals: .object([LoginsTests.facebook: .string(token)]))
+    for wrong in [login + ["--alone"], login + ["--login", "google=-"]] {
+      expect(try host.credctl(input: "alice-password\n", wrong).status, equals: 64, "\(wrong)")
+    }
   }
 
   @Test

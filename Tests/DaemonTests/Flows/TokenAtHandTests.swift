@@ -35,7 +35,7 @@ struct TokenAtHandTests {
     let outcome = try host.credctl(
       input: token + "\n", "login", "--identity-id", identity, "--token-stdin")
     expect(outcome.status, equals: 0, "\(outcome)")
-    expect(outcome.output, equals: "default signedIn \(identity)\n")
+    expect(outcome.output.hasPrefix("default signedIn \(identity) by token"), "\(outcome)")
     expect(try host.issued(host.credentials())["IdentityId"]?.text, equals: identity)
     expect(
       try host.sandbox.lastBody("GetCredentialsForIdentity")["Logins"],

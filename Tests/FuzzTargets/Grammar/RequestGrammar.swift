@@ -129,6 +129,7 @@ extension Dice {
             .string(pick(["p", "p\"w\\\n", "", "päss", String(repeating: "p", count: 4097)]))
           ),
         ]
+        if once(in: 3) { members.append(("logins", logins())) }
       case 2, 3:
         members += [("identity_id", .string(identityID())), ("token", .string(token()))]
       default:

@@ -32,13 +32,13 @@ extension SecondRequest {
     switch name {
     case "sign-up":
       let given = members["attributes"].map { self.attributes($0, upTo: 2048) } ?? []
-      guard case .password(let user, let password) = password() else { return .own(.get) }
+      guard case .password(let user, let password, _) = password() else { return .own(.get) }
       return .signUp(SignUp(username: user, password: password, attributes: given))
     case "confirm": return .confirm(username: username(), code: code() ?? missing())
     case "resend": return .resend(username: username())
     case "forgot-password": return .forgotPassword(username: username())
     case "reset-password":
-      guard case .password(let user, let password) = password() else { return .own(.get) }
+      guard case .password(let user, let password, _) = password() else { return .own(.get) }
       return .resetPassword(username: user, code: code() ?? missing(), password: password)
     default: return .own(ownInput(name))
     }

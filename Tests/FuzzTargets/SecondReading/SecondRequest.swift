@@ -172,13 +172,15 @@ extension SecondRequest {
     if has("alone") && !has("logins") { problem() }
     var means = ["username", "token", "logins"].filter(has)
     if has("username"), has("identity_id") { means.append("identity_id") }
+    let isLinking = means == ["username", "logins"] && has("password") && !has("alone")
+    if isLinking { means = ["username"] }
     let elsewhere = ["browser", "device"].filter(has)
     if elsewhere.count > 1 || !elsewhere.isEmpty && (!means.isEmpty || has("alone")) { problem() }
     means = elsewhere + means
     if means.count > 1 { problem() }
     let signIn: SignInInput =
       switch means.first {
-      case "username": has("password") ? password() : .username(username())
+      case "username": has("password") ? password(isLinking: isLinking) : .username(username())
       case "token": developerToken()
       case "logins": logins()
       case "browser": browser()
@@ -262,10 +264,11 @@ extension SecondRequest {
     return metadata
   }
 
-  mutating func password() -> SignInInput {
+  mutating func password(isLinking: Bool = false) -> SignInInput {
     let (username, password) = (username(), text("password") ?? "")
     if !(1...4096).contains(password.utf8.count) { problem() }
-    return .password(username: username, password: Secret(password))
+    return .password(
+      username: username, password: Secret(password), linking: isLinking ? map() : LoginsMap())
   }
 
   private mutating func developerToken() -> SignInInput {
@@ -279,10 +282,10 @@ extension SecondRequest {
     return .developerToken(identityID: id, token: developer)
   }
 
-  private mutating func logins() -> SignInInput {
+  private mutating func map() -> LoginsMap {
     guard let given = members["logins"]?.object, (1...10).contains(given.count) else {
       problem()
-      return .host
+      return LoginsMap()
     }
     var map = LoginsMap()
     for (provider, value) in given {
@@ -296,6 +299,11 @@ extension SecondRequest {
         continue
       }
     }
+    return map
+  }
+
+  private mutating func logins() -> SignInInput {
+    let map = map()
     let chosen = text("identity_id")
     let identity = chosen.flatMap { try? IdentityID($0) }
     if let chosen, identity == nil || !SecondRules.isIdentityID(chosen) { problem() }
@@ -379,14 +387,13 @@ extension Operation {
     case .login(var login):
       login.metadata = login.metadata?.inOrder
       login.validationData = login.validationData?.inOrder
-      guard case .logins(let map, let identityID, let isAlone) = login.signIn else {
-        return .login(login)
+      switch login.signIn {
+      case .logins(let map, let identityID, let isAlone):
+        login.signIn = .logins(map.inOrder, identityID: identityID, isAlone: isAlone)
+      case .password(let username, let password, let map):
+        login.signIn = .password(username: username, password: password, linking: map.inOrder)
+      default: break
       }
-      var sorted = LoginsMap()
-      for entry in map.logins.sorted(by: { $0.provider < $1.provider }) {
-        try? sorted.set(entry.provider, token: entry.token)
-      }
-      login.signIn = .logins(sorted, identityID: identityID, isAlone: isAlone)
       return .login(login)
     case .respond(var respond):
       respond.metadata = respond.metadata?.inOrder
@@ -411,6 +418,13 @@ extension Operation {
       return .account(account)
     default: return self
     }
+  }
+}
+
+extension LoginsMap {
+  fileprivate var inOrder: LoginsMap {
+    (try? LoginsMap(logins.sorted { $0.provider < $1.provider }.map { ($0.provider, $0.token) }))
+      ?? self
   }
 }
 

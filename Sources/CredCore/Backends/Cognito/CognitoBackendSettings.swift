@@ -29,6 +29,8 @@ extension CognitoBackendSettings: BackendKind {
   public static var type: BackendType { .cognito }
   public static var storedWord: String { "cognito" }
 
+  public var addsLogin: Bool { true }
+
   public func needsUserName(userIdentifier: Template) -> Bool {
     userIdentifier.needsUserName || principalTags.values.contains(where: \.needsUserName)
   }

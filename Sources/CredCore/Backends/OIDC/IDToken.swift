@@ -151,7 +151,7 @@ public struct IDToken: Sendable, Equatable {
     value?.double.flatMap { WallTime(plausibleSecondsSince1970: $0) }
   }
 
-  private static func username(_ claims: JSONValue) -> String? {
+  static func username(_ claims: JSONValue) -> String? {
     ["cognito:username", "preferred_username", "email", "name"].lazy
       .compactMap { claims[$0]?.text }
       .first {

@@ -169,8 +169,10 @@ extension ProviderConversation {
   }
 
   private mutating func confirmed(_ answers: ChallengeAnswers, _ signIn: ProviderSignIn) -> Action {
-    guard answers["confirm"] == Secret("true") else {
-      return .refuse(.invalid("\"confirm\" must be true; \"cancel\" ends the sign-in"))
+    do throws(ProtocolError) {
+      try answers.checkConsent()
+    } catch {
+      return .refuse(error)
     }
     return finish(signIn)
   }

@@ -31,6 +31,7 @@ extension ProviderKind {
   public func needsUserName(userIdentifier: Template) -> Bool {
     required.contains(where: \.value.needsUserName)
   }
+  public var addsLogin: Bool { true }
   public var reportsSignOut: Bool { true }
 }
 

@@ -30,11 +30,28 @@ extension AWSSampleBackendSettings: BackendKind {
   public static var storedWord: String { "aws-sample" }
 
   public var takesPasswords: Bool { true }
+  public var addsLogin: Bool { true }
   public func isUsable(_ token: Secret) -> Bool { SampleSession(packed: token) != nil }
   /// The typed user name takes the place of the identifier.
   public func needsUserName(userIdentifier: Template) -> Bool { false }
 
+  /// What it cannot have was mistyped: the user tries again.
+  public func refusal(ofName username: String, _ password: Secret) -> ProtocolError? {
+    do throws(InvalidInput) {
+      try SampleServer.check(username, password)
+      return nil
+    } catch {
+      return ProtocolError(.signInFailed, "check user name and password: the \(error.description)")
+    }
+  }
+
   public func refusalOfSignUp(_ signUp: SignUp, at place: String) -> ProtocolError? {
+    do throws(InvalidInput) {
+      try SampleServer.check(signUp.username, signUp.password)
+    } catch {
+      return ProtocolError(
+        .invalidRequest, "\(place) takes no such account: the \(error.description)")
+    }
     if !signUp.attributes.isEmpty {
       return ProtocolError(.invalidRequest, "\(place) takes no \"attributes\"")
     }

@@ -76,7 +76,8 @@ extension SampleServer {
     return SignIn(username: username, uid: uid, salted: Secret(salted))
   }
 
-  private static func check(_ username: String, _ password: Secret) throws(InvalidInput) {
+  /// - Throws: if nobody at the server can have this user name or password.
+  static func check(_ username: String, _ password: Secret) throws(InvalidInput) {
     guard usernameLengths.contains(username.utf8.count),
       username.containsOnlyLettersDigits(or: "_.@")
     else {

@@ -91,6 +91,8 @@ public struct PoolDevice: Sendable, Equatable {
   public let lastUsed: WallTime?
   /// An IP address.
   public let lastAddress: String?
+  /// Whether it takes the place of a second factor; nil where the pool does not say.
+  public let isRemembered: Bool?
 
   init(_ object: JSONValue) throws(InvalidInput) {
     key = try DeviceKey.checked(object.requiredText("DeviceKey"))
@@ -102,5 +104,6 @@ public struct PoolDevice: Sendable, Equatable {
     }
     name = text("device_name")
     lastAddress = text("last_ip_used")
+    isRemembered = text("dev:device_remembered_status").map { $0 == "remembered" }
   }
 }

@@ -39,7 +39,8 @@ enum AttributeValues {
   ) throws(Failure) -> [(provider: String, token: Secret)] {
     let named = texts.filter { !$0.contains("=") }
     let sources = try LoginSource.list(
-      texts.filter { $0.contains("=") }, option: option, most: Limits.Upstream.accountAttributes)
+      texts.filter { $0.contains("=") }, option: option, names: .attributes,
+      most: Limits.Upstream.accountAttributes)
     var attributes: [(provider: String, token: Secret)] = []
     for source in sources {
       let bytes: [UInt8]

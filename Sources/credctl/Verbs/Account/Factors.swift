@@ -140,7 +140,9 @@ struct RememberDeviceAction: AccountVerb {
 
 struct ForgetDeviceAction: AccountVerb {
   static let action = AccountAction.forgetDevice
-  static let configuration = explained("Make the user pool and this host forget a device.")
+  static let configuration = explained(
+    "Make the user pool and this host forget a device.",
+    "Where the sign-in stands on that device, it ends.")
 
   @ParentCommand var program: Credctl
   @OptionGroup var connection: SocketOption
@@ -151,6 +153,6 @@ struct ForgetDeviceAction: AccountVerb {
 
   func run() throws {
     let answer = try ask(hasSecret: false) { if let device { $0.add("device", device) } }
-    try print(answer, "the device is forgotten\n")
+    try print(answer, AccountReport.deviceForgotten(answer.reply, profile))
   }
 }

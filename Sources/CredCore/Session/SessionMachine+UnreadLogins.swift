@@ -1,0 +1,65 @@
+/// Logins that replace one of the same provider, and of which nobody but Cognito can say whose they are:
+/// tokens of Facebook and Amazon, assertions of SAML.
+///
+/// The same person has a new one at each sign-in, so nobody is asked. Each goes to Cognito once with the
+/// session's identity, and with no other login: that links nothing, and Cognito refuses it where it is
+/// not a login of this identity. Only then all logins go together.
+extension SessionMachine {
+  /// Those among the logins of a sign-in. Call it before they are added.
+  func unreadLogins(_ added: LoginsMap, isAlone: Bool) -> [LoginsMap.Login] {
+    guard !isAlone else { return [] }
+    let replaced = held.replacedLogins(added, plan)
+    return added.logins.filter { replaced[$0.provider] == .unread }
+  }
+
+  /// Takes what Cognito has said of one of them.
+  mutating func loginProved(
+    _ outcome: UpstreamOutcome, _ refresh: Refresh, _ context: inout EventContext
+  ) {
+    var refresh = refresh
+    if case .failed(let failure) = outcome {
+      return fail(refresh, failure.ofUnreadLogin(refresh.unreadLogins[0].provider), &context)
+    }
+    refresh.unreadLogins.removeFirst()
+    startNextCall(refresh, &context)
+  }
+}
+
+extension Refresh {
+  /// Whether a call shows what Cognito says of the next of them.
+  func provesLogin(by call: UpstreamCall) -> Bool {
+    guard let login = unreadLogins.first else { return false }
+    switch call {
+    case .getCredentials(_, let logins, _), .getOpenIDToken(_, let logins):
+      return logins.logins == [login]
+    default: return false
+    }
+  }
+}
+
+extension Held {
+  /// The call that shows whether the next of them is a login of the identity; nil where none is left, or
+  /// where no identity is known to which it could be linked.
+  func unreadLoginCall(
+    _ refresh: Refresh, _ plan: SessionPlan, _ identityID: IdentityID?
+  ) -> UpstreamCall? {
+    guard let login = refresh.unreadLogins.first, let identityID else { return nil }
+    var logins = LoginsMap()
+    try? logins.set(login.provider, token: login.token)
+    return switch plan.flow {
+    case .enhanced:
+      .getCredentials(identityID: identityID, logins: logins, customRoleARN: customRoleARN)
+    case .basic: .getOpenIDToken(identityID: identityID, logins: logins)
+    }
+  }
+}
+
+extension UpstreamFailure {
+  /// What a refusal of such a login means.
+  fileprivate func ofUnreadLogin(_ provider: String) -> UpstreamFailure {
+    guard refusesIdentity else { return self }
+    return mistake(
+      "\(upstream) does not take the token of \(provider.quoted) as one of the user who is signed in: "
+        + "another person signs in after 'credctl logout', or with --alone")
+  }
+}

@@ -1,0 +1,42 @@
+/// Failures of a `login` that are the user's own mistakes: neither the pool nor credd's configuration is
+/// wrong, and no administrator has to act.
+extension SessionMachine {
+  /// A failure of the sign-in under way, as its user's mistake where it is one.
+  func judged(_ failure: UpstreamFailure) -> UpstreamFailure {
+    guard let signIn, failure.upstream == .cognitoIdentity else { return failure }
+    if signIn.claimedIdentity != nil, !signIn.isAccepted, failure.refusesIdentity {
+      return failure.mistake(
+        "\(failure.upstream) does not take the identity that the login names as that of its tokens: "
+          + "check identity_id, as in credctl login --identity-id")
+    }
+    if held.customRoleARN != nil, failure.refusesRole {
+      return failure.mistake(
+        "\(failure.upstream) refuses the role that the login names: check custom_role_arn, as in "
+          + "credctl login --custom-role-arn, against the roles of the token")
+    }
+    return failure
+  }
+}
+
+extension UpstreamFailure {
+  /// Whether Cognito does not know the identity, or not with these logins.
+  var refusesIdentity: Bool {
+    [.newIdentity, .dropIdentityThenNewToken, .conflict].contains(failureClass)
+  }
+
+  /// Of the refusals under this name only that of a role is about the pool.
+  fileprivate var refusesRole: Bool {
+    failureClass == .poolMisconfigured && reason == "NotAuthorizedException"
+  }
+
+  /// The same refusal, which the user can mend.
+  func mistake(_ message: String) -> UpstreamFailure {
+    let fact = reason.map { " (\($0))" } ?? ""
+    var mistake = UpstreamFailure(
+      upstream: upstream, failureClass: .signInFailed, code: .signInFailed,
+      message: message + fact, severity: .expected)
+    mistake.reason = reason
+    mistake.detail = detail
+    return mistake
+  }
+}
