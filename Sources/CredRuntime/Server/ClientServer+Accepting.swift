@@ -102,17 +102,30 @@ extension ClientServer {
       turn(of: connection) { receive(connection, now) }
     }
     writeReplies()
-    let latest = now + limits.drainTime
-    drainTimer = try loop.timer { [unowned self] _ in self.look(until: latest, end) }
-    look(until: latest, end)
+    try look(for: { !$0.isReady && ($0.hasSentData || $0.isClosing) }, then: end)
   }
 
-  private func look(until latest: Instant, _ end: () -> Void) {
+  /// Gives the lines that clients have sent ahead their turns, then calls `end` once: when all that can
+  /// be answered are, or after ``ServerLimits/drainTime``. Call it when no request waits any more.
+  func answerRest(then end: @escaping () -> Void) throws(SystemError) {
+    writeReplies()
+    try look(for: { !$0.isReady }, then: end)
+  }
+
+  /// Calls `end` once: when all connections are in a state, or after ``ServerLimits/drainTime``.
+  private func look(
+    for state: @escaping (Connection) -> Bool, then end: @escaping () -> Void
+  ) throws(SystemError) {
+    let latest = loop.now + limits.drainTime
+    drainTimer = try loop.timer { [unowned self] _ in look(for: state, until: latest, end) }
+    look(for: state, until: latest, end)
+  }
+
+  private func look(
+    for state: (Connection) -> Bool, until latest: Instant, _ end: () -> Void
+  ) {
     let now = loop.now
-    let haveAllSent = connections.allSatisfy {
-      !$0.isReady && ($0.hasSentData || $0.isClosing)
-    }
-    guard haveAllSent || now >= latest else {
+    guard connections.allSatisfy(state) || now >= latest else {
       drainTimer?.arm(at: now + ServerLimits.drainCheck)
       return
     }
