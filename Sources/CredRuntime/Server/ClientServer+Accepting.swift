@@ -33,20 +33,27 @@ extension ClientServer {
       return listeners.removeAll { $0 == listener }
     }
     let now = loop.now
-    for _ in 0..<ServerLimits.acceptsPerTurn {
+    let end = now + ServerLimits.turnTime
+    var admitted = 0
+    while admitted < ServerLimits.acceptsPerTurn {
       let descriptor = credd_accept(listener)
       switch -descriptor {
       case EAGAIN:
         return
       case ECONNABORTED, EINTR:
-        continue  // the client is already gone
+        // The client is already gone.
+        if loop.now >= end { return }
       case 1...:
         // Descriptors or memory ran out. The connection stays in the backlog; an immediate retry
         // would spin.
         pauseAccepting()
         return
       default:
-        admit(descriptor, now)
+        if admit(descriptor, now) {
+          admitted += 1
+        } else if loop.now >= end {
+          return
+        }
       }
     }
   }
@@ -63,21 +70,38 @@ extension ClientServer {
     }
   }
 
-  private func admit(_ descriptor: Int32, _ now: Instant) {
+  /// - Returns: false for a client that is closed at once. That takes no object and no turn: a user who
+  ///   connects without end fills the backlog, in which other users wait behind.
+  private func admit(_ descriptor: Int32, _ now: Instant) -> Bool {
     guard let peer = try? Peer.connected(to: descriptor) else {
-      return credd_close_client(descriptor, true)
+      credd_close_client(descriptor, true)
+      return false
+    }
+    let account = receiver.account(of: peer.uid)
+    _ = table.move(peer.uid, to: account)
+    if let error = excess(of: peer.uid, in: account, with: 1) {
+      countExcess(error, of: peer)
+      refuse(descriptor, error)
+      return false
     }
     if namesSenders { _ = credd_refuse_senders(descriptor) }
-    let account = receiver.account(of: peer.uid)
     let connection = table.insert(descriptor, peer, in: account, self, now)
-    if let error = excess(connection) { return refuseExcess(connection, error) }
     guard loop.add(descriptor, Self.interest, connection.token) == 0 else {
-      return close(connection)
+      close(connection)
+      return false
     }
     connection.client = receiver.connected(connection, connection)
     // The request is usually there already.
     connection.events = CREDD_EPOLL_IN
     queue.append(connection)
+    return true
+  }
+
+  private func refuse(_ descriptor: Int32, _ error: ProtocolError) {
+    let bytes = RenderedReply.error(error).bytes
+    // It fits the buffer of a new connection.
+    _ = unsafe bytes.withUnsafeBytes { unsafe credd_send(descriptor, $0.baseAddress, $0.count) }
+    credd_close_client(descriptor, credd_may_carry_descriptors(descriptor))
   }
 
   func refuse(_ connection: Connection, _ error: ProtocolError) {
