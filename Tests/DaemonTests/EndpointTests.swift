@@ -296,7 +296,10 @@ struct EndpointTests {
     let endpoint = try EndpointHost()
     let token = try endpoint.token()
     let silent = try (0..<64).map { _ in try StreamSocket(port: endpoint.port) }
+    // It is reset after the answer: before, it must have connected.
+    endpoint.host.daemon.send(SIGSTOP)
     let last = try StreamSocket(port: endpoint.port)
+    endpoint.host.daemon.send(SIGCONT)
     expect(String(decoding: try last.rest(), as: UTF8.self).hasPrefix("HTTP/1.1 429 "))
     try silent[63].send(endpoint.head(token, "Connection: close\r\n"))
     expect(
