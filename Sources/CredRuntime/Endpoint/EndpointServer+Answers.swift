@@ -18,6 +18,10 @@ extension EndpointServer {
       connection.group = group
       return pass(request, connection, now)
     }
+    guard !units.isMissing(id) else {
+      connection.group = .some(nil)
+      return pass(request, connection, now)
+    }
     connection.heldRequest = request
     let token = connection.token
     units.find(id, for: peer.uid) { [weak self] answer in self?.groupFound(answer, token) }

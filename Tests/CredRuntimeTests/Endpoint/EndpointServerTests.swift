@@ -33,6 +33,19 @@ struct EndpointServerTests {
     next.send(EndpointFixture.request)
     expect(next.rest().hasPrefix("HTTP/1.1 200 "))
   }
+
+  /// On a host whose groups credd does not see, each connection would look for its own.
+  @Test func aGroupThatIsNotFoundIsNotLookedForWithEachConnection() throws {
+    let fixture = try EndpointFixture()
+    for _ in 0..<200 {
+      let client = try fixture.connect()
+      client.send(EndpointFixture.request)
+      expect(client.rest().hasPrefix("HTTP/1.1 200 "))
+    }
+    // One in a second, on a machine that takes some time for them.
+    let walks = fixture.groups.walks
+    expect((1...100).contains(walks), "\(walks)")
+  }
 }
 
 /// An endpoint on a loop. All clients are one user's, in one control group, which is not found.
