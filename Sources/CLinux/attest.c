@@ -311,6 +311,11 @@ int credd_connect_loopback(const struct credd_tcp_name *name) {
 
 void credd_finish_sending(int connection) { shutdown(connection, SHUT_WR); }
 
+void credd_reset_on_close(int connection) {
+  struct linger none = {.l_onoff = 1, .l_linger = 0};
+  setsockopt(connection, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+}
+
 int credd_send_at_once(int connection) {
   int on = 1;
   return setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0 ? -errno : 0;

@@ -100,6 +100,10 @@ public enum Limits {
     public static let tokenBytes = 512
     /// The time for the walk through the control groups that finds a caller's unit.
     public static let unitTime = Duration.milliseconds(500)
+    /// How long a caller's control group that was not found is not looked for again. A group is there
+    /// before its processes are, so a walk misses only what has ended or lies outside of the host's
+    /// groups.
+    public static let missingUnitTime = Duration.seconds(1)
     /// Units that are remembered by the numbers of their control groups.
     public static let units = 1024
   }

@@ -162,10 +162,15 @@ public final class Daemon {
   /// `timeout`.
   private static let renewalTime: Duration = .seconds(8)
 
-  /// Waits for renewals: the answer of a user pool may have the only valid refresh token.
+  /// Nobody waits from here on: what clients have sent ahead is answered meanwhile, line by line.
   private func finish() {
-    service.dismissWaiters()
-    server.writeReplies()
+    service.endWaits()
+    let end = { [unowned self] in awaitRenewals() }
+    do throws(SystemError) { try server.answerRest(then: end) } catch { end() }
+  }
+
+  /// The answer of a user pool that renews a session's tokens may have the only refresh token.
+  private func awaitRenewals() {
     service.afterRenewals(atMost: Self.renewalTime) { [unowned self] in complete() }
   }
 

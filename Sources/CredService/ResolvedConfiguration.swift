@@ -6,10 +6,12 @@ package struct ResolvedConfiguration: Sendable {
   package let profiles: [String: Profile]
   /// Their names, sorted.
   let profileNames: [String]
-  /// The profiles that are not open to every user.
-  let restricted: [Profile]
-  /// The facts to look up about a caller before access to all profiles is decided: for the caller's
-  /// own sessions, and for sessions of others.
+  /// The same, to look for a misspelt one.
+  let nameIndex: NameIndex
+  /// The rules of the profiles that are not open to every user, each once.
+  let restrictions: Set<AccessRule>
+  /// What to look up about a caller before access to all profiles is decided: for the caller's own
+  /// sessions, and for others'.
   let needs: (own: CallerNeeds, others: CallerNeeds)
   /// The paths of programs that some profile names with a digest: their files are hashed.
   let digestPaths: [GlobPattern]
@@ -50,7 +52,8 @@ package struct ResolvedConfiguration: Sendable {
       }
     }
     profileNames = profiles.keys.sorted()
-    restricted = profiles.values.filter { !$0.access.isOpen }
+    nameIndex = NameIndex(profileNames)
+    restrictions = Set(profiles.values.map(\.access).filter { !$0.isOpen })
     needs = (
       CallerNeeds(profiles.values, forOthers: false), CallerNeeds(profiles.values, forOthers: true)
     )

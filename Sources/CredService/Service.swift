@@ -20,6 +20,8 @@ package final class SessionService {
   private let router: Router
   private let actions: SessionActions
   var parsedRequests: ParsedRequestCache
+  /// Whether no request waits any more: see ``endWaits()``.
+  private var refusesWaits = false
   private let clock: any Clock
   /// Called when the account is known for which a uid's connections count.
   package var accountKnown: (_ uid: UInt32) -> Void = { _ in }
@@ -139,6 +141,7 @@ extension SessionService: LineReceiving {
       turn.line = line.copied
     }
     router.route(turn)
+    if refusesWaits, client.isWaiting { dismiss([client]) }
   }
 }
 
@@ -236,11 +239,21 @@ extension SessionService {
   }
 
   /// Refuses every waiting client at the end of the daemon.
+  package func dismissWaiters() { dismiss(clients.inOrder) }
+
+  /// The same, and from now on every request that would wait is refused at once. So the lines behind it
+  /// have their answers, too, before the connection ends.
+  package func endWaits() {
+    refusesWaits = true
+    dismissWaiters()
+  }
+
+  /// Refuses those of the clients that wait.
   ///
-  /// Sessions forget their waiters before a client gets its answer. So a later outcome answers only
-  /// clients that ask after this call.
-  package func dismissWaiters() {
-    let waits = clients.inOrder.compactMap { client in
+  /// Sessions forget their waiters before a client gets its answer: an outcome that comes later
+  /// answers only who asked after this.
+  private func dismiss(_ those: [Client]) {
+    let waits = those.compactMap { client in
       clients.endWait(client).map { (client, $0) }
     }
     var dismissed: Set<SessionKey> = []

@@ -9,8 +9,9 @@ public struct Failure: Error, Equatable, Sendable {
   public var code: String?
   /// The handle of a challenge that may be answered, or answered again.
   public var handle: String?
-  /// Whether the daemon ended before it answered, for example in a restart. The next daemon may
-  /// answer.
+  /// Seconds after which the same request may succeed, where the daemon named them.
+  public var retryAfter: Int?
+  /// The daemon ended before it answered, as in a restart. The next daemon may answer.
   public var isEndOfDaemon = false
   /// Whether no process listens at the socket.
   public var isAbsenceOfDaemon = false
@@ -128,6 +129,7 @@ extension Failure {
     }
     self.init(row.status, message, code: refusal.code)
     handle = refusal.handle
+    retryAfter = refusal.retryAfter
     isEndOfDaemon = refusal.code == ProtocolErrorCode.shuttingDown.rawValue
   }
 

@@ -26,7 +26,10 @@ public struct GetOptions: Equatable, Sendable {
   }
 
   /// The request, with its newline.
-  public var request: [UInt8] {
+  public var request: [UInt8] { request(waiting: waiting) }
+
+  /// The same with another wait.
+  public func request(waiting: Waiting) -> [UInt8] {
     var request = RequestLine(operation: "get", profile: profile)
     waiting.add(to: &request)
     if refresh { request.add("refresh", true) }

@@ -31,33 +31,43 @@ struct Client {
       request, for: shape, profile: profile, seconds: seconds, secret, watching: terminal)
   }
 
-  /// Sends a request that may be sent twice. If a daemon restarts or crashes, some clients get no
-  /// reply: they ask the next daemon, and wait for it in systemd's socket.
-  func askAcrossRestart(
-    _ request: consuming [UInt8], for shape: ReplyShape, profile: String?, seconds: Int
+  /// The same for a request that may be sent twice. A daemon that restarts or crashes leaves some
+  /// clients without a reply: they ask the next daemon, and wait for it in systemd's socket. Where this
+  /// user has too many connections, the request asks again within its wait.
+  ///
+  /// - Parameters:
+  ///   - seconds: nil for the wait and a margin.
+  ///   - request: with the wait that is left.
+  func askAgain(
+    for shape: ReplyShape, profile: String?, waiting: Waiting, seconds: Int? = nil,
+    _ request: (Waiting) -> [UInt8]
   ) throws(Failure) -> Answer {
-    defer { request.wipe() }
-    return try acrossRestart(seconds: seconds) { left throws(Failure) in
-      try askOnce(request, for: shape, profile: profile, seconds: left)
+    try persistently(waiting, seconds ?? waiting.timeout) { waiting, left throws(Failure) in
+      var bytes = request(waiting)
+      defer { bytes.wipe() }
+      return try askOnce(bytes, for: shape, profile: profile, seconds: left)
     }
   }
 
   /// Asks for credentials.
   func credentials(_ options: GetOptions) throws(Failure) -> Answer {
-    try askAcrossRestart(
-      options.request, for: .credentials, profile: options.profile,
-      seconds: options.waiting.timeout)
+    try askAgain(for: .credentials, profile: options.profile, waiting: options.waiting) {
+      options.request(waiting: $0)
+    }
   }
 
   /// Asks for credentials and then for the identity, in one exchange.
   ///
   /// - Returns: nil for the identity if it did not come; the credentials are good without it.
   func askForBoth(
-    _ request: consuming [UInt8], and identity: [UInt8], profile: String, seconds: Int
+    _ options: GetOptions
   ) throws(Failure) -> (credentials: JSONValue, identity: JSONValue?) {
-    request += identity
-    defer { request.wipe() }
-    return try acrossRestart(seconds: seconds) { left throws(Failure) in
+    let profile = options.profile
+    return try persistently(options.waiting, options.waiting.timeout) {
+      waiting, left throws(Failure) in
+      var request = options.request(waiting: waiting)
+      request += RequestLine(operation: "identity", profile: profile).finished()
+      defer { request.wipe() }
       let buffer = ReplyBuffer()
       let connection = try send(request, firstReplyInto: buffer, seconds: left)
       let credentials = try Reply.check(buffer.line, has: .credentials, profile: profile)
@@ -69,25 +79,38 @@ struct Client {
     }
   }
 
-  private func acrossRestart<Result>(
-    seconds: Int, _ attempt: (_ secondsLeft: Int) throws(Failure) -> Result
+  /// A request that is answered at once needs nothing of what comes after a failure.
+  private func persistently<Result>(
+    _ waiting: Waiting, _ seconds: Int,
+    _ attempt: (Waiting, _ secondsLeft: Int) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    // In nanoseconds, because dividing `Duration` would load 128-bit arithmetic at every `get`.
-    let end = Clock.nanoseconds + Int64(seconds) * 1_000_000_000
-    var lastEnd: Failure?
-    var daemons = 1
+    let begun = Clock.nanoseconds
+    do throws(Failure) {
+      return try attempt(waiting, seconds)
+    } catch {
+      return try goOn(after: error, since: begun, waiting, seconds, attempt)
+    }
+  }
+
+  private func goOn<Result>(
+    after first: Failure, since begun: Int64, _ waiting: Waiting, _ seconds: Int,
+    _ attempt: (Waiting, _ secondsLeft: Int) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    var policy = RetryPolicy(waiting, seconds: seconds)
+    var random = SystemRandomNumberGenerator()
+    var failure = first
     while true {
-      let left = Int((end - Clock.nanoseconds) / 1_000_000_000) + 1
-      do throws(Failure) {
-        return try attempt(left)
-      } catch {
-        // A daemon that ran a moment ago may come back, so it does not count as absent.
-        if error.isAbsenceOfDaemon, let lastEnd { throw lastEnd }
-        guard error.isEndOfDaemon, daemons < WaitLimits.daemonsAsked, Clock.nanoseconds < end else {
-          throw error
+      // In nanoseconds: dividing `Duration` would load 128-bit arithmetic.
+      let passed = Int((Clock.nanoseconds - begun) / 1_000_000)
+      switch policy.step(after: failure, milliseconds: passed, &random) {
+      case .giveUp(let reason): throw reason
+      case .again(let pause, let waiting):
+        usleep(UInt32(pause * 1000))
+        do throws(Failure) {
+          return try attempt(waiting, max(seconds - (passed + pause) / 1000, 1))
+        } catch {
+          failure = error
         }
-        lastEnd = error
-        daemons += 1
       }
     }
   }

@@ -200,8 +200,9 @@ final class LocalEndpoint {
     var options = GetOptions(profile: profile)
     options.waiting = Waiting.ofEndpoint
     do throws(Failure) {
-      let answer = try client.askAcrossRestart(
-        options.request, for: .credentials, profile: profile, seconds: 2)
+      let answer = try client.askAgain(
+        for: .credentials, profile: profile, waiting: options.waiting, seconds: 2
+      ) { options.request(waiting: $0) }
       guard let credentials = Credentials(reply: answer.reply) else {
         return .error(ProtocolError(.internal, "credd's reply cannot be used"))
       }

@@ -56,10 +56,7 @@ extension EnvironmentVerb {
       guard !CredentialVariables.hasRegion(environment) else {
         return try CredentialVariables(client.credentials(options).reply, environment: environment)
       }
-      let (credentials, identity) = try client.askForBoth(
-        options.request,
-        and: RequestLine(operation: "identity", profile: options.profile).finished(),
-        profile: options.profile, seconds: options.waiting.timeout)
+      let (credentials, identity) = try client.askForBoth(options)
       return try CredentialVariables(
         credentials, region: identity.flatMap(CredentialVariables.region(ofIdentity:)))
     } catch {

@@ -45,10 +45,7 @@ struct Renewal {
     var asked = options
     // Credentials that are renewed may be near their end.
     asked.waiting.minimumLifetime = nil
-    let (_, identity) = try client.askForBoth(
-      asked.request,
-      and: RequestLine(operation: "identity", profile: options.profile).finished(),
-      profile: options.profile, seconds: options.waiting.timeout)
+    let (_, identity) = try client.askForBoth(asked)
     let region = identity.flatMap(CredentialVariables.region(ofIdentity:))
     let environment = Environment.value(of:)
     warnOfConfig()

@@ -55,6 +55,23 @@ struct RestartTests {
     expect(try host.sandbox.allCalls, equals: calls)
   }
 
+  /// Those behind one that waits have been read too.
+  @Test func requestsThatWereSentAheadAreAllAnsweredAtTheEnd() throws {
+    let host = try TestHost()
+    try host.sandbox.plan(#"{"Service":"backend","Kind":"hang"}"#)
+    let client = try host.connect()
+    try client.send((0..<6).map { #"{"wait":300,"id":\#($0)}"# + "\n" }.joined())
+    try Deadline.usual.wait(for: "the callback") { try host.sandbox.callbacks == 1 }
+    host.daemon.send(SIGTERM)
+    for id in 0..<6 {
+      let reply = try client.reply()
+      expect(reply.errorCode, equals: "ShuttingDown")
+      expect(reply["Id"]?.number, equals: Double(id))
+    }
+    expect(client.isClosed())
+    expect(try host.daemon.wait(), equals: 0)
+  }
+
   @Test func passwordSessionIsStillGood() throws {
     let host = try TestHost(sandbox: ["--require-session"], managed: true) {
       Configuration.password($0)

@@ -239,6 +239,8 @@ int credd_port_is_open(uint16_t port);
 int credd_connect_loopback(const struct credd_tcp_name *name);
 // Tells the other end that nothing more will come.
 void credd_finish_sending(int connection);
+// Lets the close of a TCP connection end it at both ends: neither keeps its port.
+void credd_reset_on_close(int connection);
 // Lets TCP send small pieces without waiting for more.
 int credd_send_at_once(int connection);
 // The name to which the peer of a Unix socket is bound, with its first NUL if it has one. Returns

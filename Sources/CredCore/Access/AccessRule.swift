@@ -1,7 +1,7 @@
 /// Decides which callers may use a profile: every uid of this host if the profile has no list, else
 /// the users, groups and units on its lists. `allow_executables` narrows that further.
-public struct AccessRule: Sendable, Equatable {
-  /// The word that means every user in a list of users.
+public struct AccessRule: Sendable, Hashable {
+  /// In a list of users: every user is meant.
   public static let everybody = "*"
   /// Names, or uids in digits.
   public let users: [String]
@@ -100,7 +100,7 @@ public struct AccessRule: Sendable, Equatable {
 }
 
 /// A path of `allow_executables` with the digests that follow it.
-public struct ExecutableRule: Sendable, Equatable {
+public struct ExecutableRule: Sendable, Hashable {
   /// The prefix of a digest in the configuration.
   static let digestPrefix = "sha256:"
 

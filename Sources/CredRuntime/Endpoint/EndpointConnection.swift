@@ -105,8 +105,14 @@ extension EndpointConnection: ReplySink {
 }
 
 extension EndpointConnection: PeerFacts {
-  var peer: Peer { Peer(uid: attested?.uid ?? .max, gid: .max, pid: 0) }
-  /// The kernel names no groups for a TCP connection.
+  var peer: Peer { Self.peer(attested) }
+
+  /// - Parameter attested: nil if the kernel did not say who it is.
+  static func peer(_ attested: AttestedPeer?) -> Peer {
+    Peer(uid: attested?.uid ?? .max, gid: .max, pid: 0)
+  }
+
+  /// The kernel says none of a TCP connection.
   func groups() -> [UInt32] { [] }
   /// The unit; nil once its control group has ended.
   func unit() -> String? { server.unit(of: self) }

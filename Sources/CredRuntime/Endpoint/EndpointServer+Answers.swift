@@ -1,3 +1,4 @@
+internal import CLinux
 internal import CredCore
 internal import CredService
 
@@ -15,6 +16,10 @@ extension EndpointServer {
     }
     if let group = units.known(id) {
       connection.group = group
+      return pass(request, connection, now)
+    }
+    guard !units.isMissing(id) else {
+      connection.group = .some(nil)
       return pass(request, connection, now)
     }
     connection.heldRequest = request
@@ -49,18 +54,31 @@ extension EndpointServer {
 
   func refuse(_ refusal: EndpointRefusal, _ connection: EndpointConnection) {
     receiver.refused(refusal, of: connection.peer)
-    switch refusal {
-    case .tooManyConnections: limitHits[.endpointConnections, default: 0] += 1
-    case .headTooSlow: limitHits[.endpointTime, default: 0] += 1
-    default: break
-    }
+    if refusal == .headTooSlow { limitHits[.endpointTime, default: 0] += 1 }
     connection.append(EndpointReply.refusal(refusal).bytes)
     connection.isClosing = true
     connection.unread = []
     queue(connection)
   }
 
-  /// The unit of a connection whose control group still exists.
+  private static let tooManyConnections = EndpointReply.refusal(.tooManyConnections).bytes
+
+  /// Refuses a connection beyond a limit, without an object and a turn.
+  ///
+  /// After a close it would keep its client's port for as long as the client keeps its end, and a user
+  /// could take all ports of the host so. A reset gives the port back. A client that has connected by
+  /// then can still read the answer, which the kernel has delivered before.
+  func refuseExcess(_ descriptor: Int32, _ peer: Peer) {
+    receiver.refused(.tooManyConnections, of: peer)
+    limitHits[.endpointConnections, default: 0] += 1
+    _ = unsafe Self.tooManyConnections.withUnsafeBytes {
+      unsafe credd_send(descriptor, $0.baseAddress, $0.count)
+    }
+    credd_reset_on_close(descriptor)
+    credd_close(descriptor)
+  }
+
+  /// The unit of a connection whose control group is still there.
   func unit(of connection: EndpointConnection) -> String? {
     guard case .some(let group?) = connection.group, units.isThere(group) else { return nil }
     return group.unit

@@ -28,7 +28,7 @@ internal import Logging
   private let log: Logger
   private let listeners: EndpointListeners
   private(set) var connections: [UInt64: EndpointConnection] = [:]
-  private var lastToken: UInt64 = 0
+  private(set) var lastToken: UInt64 = 0
   /// Connections of each user; those without an attested peer under nil.
   private var counts: [UInt32?: Int] = [:]
   /// Connections of each account.
@@ -87,19 +87,20 @@ internal import Logging
     // The kernel is asked before anything is read: see ``AttestedPeer``.
     let answer = attestation.attest(descriptor)
     if case .failure(let failure) = answer { note(failure, now) }
+    let attested = try? answer.get()
+    let account = attested.map { receiver.account(of: $0.uid) ?? .ownerless }
+    guard hasRoom(for: attested?.uid, in: account) else {
+      return refuseExcess(descriptor, EndpointConnection.peer(attested))
+    }
     lastToken = (lastToken + 1) & (EndpointListeners.tokenBit - 1)
     let connection = EndpointConnection(
       descriptor, token: Self.tokenBit | lastToken, address: address,
-      attested: try? answer.get(), deadline: now + Limits.Endpoint.headTime, server: self)
-    insert(connection, now)
+      attested: attested, deadline: now + Limits.Endpoint.headTime, server: self)
+    insert(connection, in: account, now)
     _ = credd_send_at_once(descriptor)
     guard loop.add(descriptor, Self.interest, connection.token) == 0 else {
       return close(connection)
     }
-    guard connections.count <= Limits.Endpoint.connections,
-      counts[connection.owner, default: 0] <= Limits.Endpoint.connectionsPerUser,
-      shares[connection.account, default: 0] <= Self.share(of: connection.account)
-    else { return refuse(.tooManyConnections, connection) }
     if connection.attested != nil {
       connection.client = receiver.connectedToEndpoint(connection, connection)
     }
@@ -108,10 +109,17 @@ internal import Logging
     queue(connection)
   }
 
-  private func insert(_ connection: EndpointConnection, _ now: Instant) {
+  /// For one more connection.
+  private func hasRoom(for owner: UInt32?, in account: Account?) -> Bool {
+    connections.count < Limits.Endpoint.connections
+      && counts[owner, default: 0] < Limits.Endpoint.connectionsPerUser
+      && shares[account, default: 0] < Self.share(of: account)
+  }
+
+  private func insert(_ connection: EndpointConnection, in account: Account?, _ now: Instant) {
     if connections.isEmpty { timer?.arm(at: now + Self.check) }
     connections[connection.token] = connection
-    connection.account = connection.owner.map { receiver.account(of: $0) ?? .ownerless }
+    connection.account = account
     counts[connection.owner, default: 0] += 1
     shares[connection.account, default: 0] += 1
   }

@@ -34,20 +34,27 @@ extension ClientServer {
       return listeners.removeAll { $0 == listener }
     }
     let now = loop.now
-    for _ in 0..<ServerLimits.acceptsPerTurn {
+    let end = now + ServerLimits.turnTime
+    var admitted = 0
+    while admitted < ServerLimits.acceptsPerTurn {
       let descriptor = credd_accept(listener)
       switch -descriptor {
       case EAGAIN:
         return
       case ECONNABORTED, EINTR:
-        continue  // the client is already gone
+        // The client is already gone.
+        if loop.now >= end { return }
       case 1...:
         // Descriptors or memory ran out. The connection stays in the backlog; an immediate retry
         // would spin.
         pauseAccepting()
         return
       default:
-        admit(descriptor, now)
+        if admit(descriptor, now) {
+          admitted += 1
+        } else if loop.now >= end {
+          return
+        }
       }
     }
   }
@@ -64,21 +71,38 @@ extension ClientServer {
     }
   }
 
-  private func admit(_ descriptor: Int32, _ now: Instant) {
+  /// - Returns: false for a client that is closed at once. That takes no object and no turn: a user who
+  ///   connects without end fills the backlog, in which other users wait behind.
+  private func admit(_ descriptor: Int32, _ now: Instant) -> Bool {
     guard let peer = try? Peer.connected(to: descriptor) else {
-      return credd_close_client(descriptor, true)
+      credd_close_client(descriptor, true)
+      return false
+    }
+    let account = receiver.account(of: peer.uid)
+    _ = table.move(peer.uid, to: account)
+    if let error = excess(of: peer.uid, in: account, with: 1) {
+      countExcess(error, of: peer)
+      refuse(descriptor, error)
+      return false
     }
     if namesSenders { _ = credd_refuse_senders(descriptor) }
-    let account = receiver.account(of: peer.uid)
     let connection = table.insert(descriptor, peer, in: account, self, now)
-    if let error = excess(connection) { return refuseExcess(connection, error) }
     guard loop.add(descriptor, Self.interest, connection.token) == 0 else {
-      return close(connection)
+      close(connection)
+      return false
     }
     connection.client = receiver.connected(connection, connection)
     // The request has usually arrived already.
     connection.events = CREDD_EPOLL_IN
     queue.append(connection)
+    return true
+  }
+
+  private func refuse(_ descriptor: Int32, _ error: ProtocolError) {
+    let bytes = RenderedReply.error(error).bytes
+    // It fits the buffer of a new connection.
+    _ = unsafe bytes.withUnsafeBytes { unsafe credd_send(descriptor, $0.baseAddress, $0.count) }
+    credd_close_client(descriptor, credd_may_carry_descriptors(descriptor))
   }
 
   func refuse(_ connection: Connection, _ error: ProtocolError) {
@@ -103,17 +127,30 @@ extension ClientServer {
       turn(of: connection) { receive(connection, now) }
     }
     writeReplies()
-    let latest = now + limits.drainTime
-    drainTimer = try loop.timer { [unowned self] _ in self.look(until: latest, end) }
-    look(until: latest, end)
+    try look(for: { !$0.isReady && ($0.hasSentData || $0.isClosing) }, then: end)
   }
 
-  private func look(until latest: Instant, _ end: () -> Void) {
+  /// Gives the lines that clients have sent ahead their turns, then calls `end` once: when all that can
+  /// be answered are, or after ``ServerLimits/drainTime``. Call it when no request waits any more.
+  func answerRest(then end: @escaping () -> Void) throws(SystemError) {
+    writeReplies()
+    try look(for: { !$0.isReady }, then: end)
+  }
+
+  /// Calls `end` once: when all connections are in a state, or after ``ServerLimits/drainTime``.
+  private func look(
+    for state: @escaping (Connection) -> Bool, then end: @escaping () -> Void
+  ) throws(SystemError) {
+    let latest = loop.now + limits.drainTime
+    drainTimer = try loop.timer { [unowned self] _ in look(for: state, until: latest, end) }
+    look(for: state, until: latest, end)
+  }
+
+  private func look(
+    for state: (Connection) -> Bool, until latest: Instant, _ end: () -> Void
+  ) {
     let now = loop.now
-    let haveAllSent = connections.allSatisfy {
-      !$0.isReady && ($0.hasSentData || $0.isClosing)
-    }
-    guard haveAllSent || now >= latest else {
+    guard connections.allSatisfy(state) || now >= latest else {
       drainTimer?.arm(at: now + ServerLimits.drainCheck)
       return
     }

@@ -4,22 +4,22 @@ internal import Glibc
 
 /// Limits the number of connections of all users and of one.
 extension ClientServer {
-  /// The refusal of a connection that, together with the former ones, exceeds a limit; nil if no
-  /// limit is exceeded.
-  func excess(_ connection: Connection) -> ProtocolError? {
-    let user = connection.user
-    let isReserved = limits.reservedUsers.contains(user.uid)
+  /// The limit that a user's connections are beyond; nil if there is none.
+  ///
+  /// - Parameter new: how many are not in the table yet.
+  func excess(of uid: UInt32, in account: Account?, with new: Int) -> ProtocolError? {
+    let isReserved = limits.reservedUsers.contains(uid)
     let most = limits.connections + (isReserved ? Limits.Client.reservedConnections : 0)
-    guard table.count <= most else {
+    guard table.count + new <= most else {
       return Self.tooMany("daemon", limits.connections, "max_connections")
     }
-    // They have a limit too, so that root's programs cannot take the last connections.
-    guard user.connections <= limits.connectionsPerUser else {
+    // Their own limit keeps root's programs from taking the last ones.
+    guard table.count(ofUser: uid) + new <= limits.connectionsPerUser else {
       return Self.tooMany("user", limits.connectionsPerUser, "max_connections_per_user")
     }
     guard !isReserved else { return nil }
-    let (whose, limit) = limits.share(of: user.account)
-    guard table.count(of: user.account) <= limit else {
+    let (whose, limit) = limits.share(of: account)
+    guard table.count(of: account) + new <= limit else {
       let key = limit == limits.connectionsPerUser ? "max_connections_per_user" : "max_connections"
       return Self.tooMany(whose, limit, key)
     }
@@ -31,10 +31,9 @@ extension ClientServer {
       .tooManyRequests, "this \(whose) has too many connections: more than \(limit) (\(key))")
   }
 
-  func refuseExcess(_ connection: Connection, _ error: ProtocolError) {
+  func countExcess(_ error: ProtocolError, of peer: Peer) {
     limitHits[.connections, default: 0] += 1
-    limitWasHit(error, connection.peer)
-    refuse(connection, error)
+    limitWasHit(error, peer)
   }
 
   /// Called when the account of a uid's connections is known. Closes connections for which the
@@ -44,8 +43,9 @@ extension ClientServer {
     guard table.move(uid, to: account), table.count(of: account) > limits.share(of: account).limit
     else { return }
     for connection in connections where connection.peer.uid == uid {
-      guard let error = excess(connection) else { return }
-      refuseExcess(connection, error)
+      guard let error = excess(of: uid, in: account, with: 0) else { return }
+      countExcess(error, of: connection.peer)
+      refuse(connection, error)
     }
   }
 }
@@ -177,8 +177,8 @@ public struct ServerLimits: Sendable, Equatable {
   static let lineTime: Duration = .nanoseconds(600)
   /// Replies gathered before they are written.
   static let writeSize = 256 << 10
-  /// Connections accepted at once, which takes 25 µs too. They are then served in turns, like the
-  /// others.
+  /// Connections accepted at once, which takes 25 µs too. They are then served in turns, as others.
+  /// Those that are refused do not count: it goes on with them for ``turnTime``.
   static let acceptsPerTurn = 4
   /// How long a daemon that cannot start answers its clients before it ends. systemd allows a
   /// socket 20 starts in 2 s: a second stays far below that limit. A person who waits for

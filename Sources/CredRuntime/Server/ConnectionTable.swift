@@ -5,9 +5,9 @@ internal import CredService
 final class ConnectionTable {
   private var slots: [Connection?] = []
   private var free: [Int] = []
-  /// Never 0, because tokens with 0 belong to no connection. The highest bit is never set, because
-  /// tokens with it belong to the endpoint.
-  private var generation: UInt32 = 0
+  /// Never 0: tokens with 0 belong to no connection. Its highest bit is never set: tokens with it
+  /// belong to the endpoint.
+  private(set) var generation: UInt32 = 0
   private var users: [UInt32: UserQueue] = [:]
   /// Open connections by account. Those of users who are being looked up are under nil.
   private var shares: [Account?: Int] = [:]
@@ -55,6 +55,9 @@ final class ConnectionTable {
     addShare(-1, to: connection.user.account)
     if connection.user.connections == 0 { users[connection.peer.uid] = nil }
   }
+
+  /// Open connections of one uid.
+  func count(ofUser uid: UInt32) -> Int { users[uid]?.connections ?? 0 }
 
   /// Open connections of all uids of an account.
   func count(of account: Account?) -> Int { shares[account, default: 0] }

@@ -76,7 +76,7 @@ final class Admittance {
     if let other {
       return decide(profile, name, inNameOf: other, caller, requester, now)
     }
-    guard let profile else { return .refused(unknown(name, caller)) }
+    guard let profile else { return .refused(unknown(name, caller, client)) }
     guard profile.access.allows(caller) else {
       journal.accessRefused(caller, to: name, requester)
       // A user who had a session knows that the profile exists. Another program or unit of the same
@@ -270,22 +270,32 @@ final class Admittance {
 
   // MARK: Refusals
 
-  /// A caller that may not use every profile does not learn which ones exist.
-  private func unknown(_ name: String, _ caller: Caller) -> ProtocolError {
+  /// A caller that may not use every profile does not learn which ones exist. Nor does one for whom that
+  /// takes longer than a turn to tell.
+  private func unknown(_ name: String, _ caller: Caller, _ client: Client) -> ProtocolError {
     let key = SessionKey(uid: caller.uid, profile: name)
     if removedSessions[key] == SessionOwner(name: caller.userName) { return Self.removed(name) }
-    guard !caller.isUnmapped,
-      configuration.current.restricted.allSatisfy({ $0.access.allows(caller) })
+    let configuration = configuration.current
+    guard !caller.isUnmapped, configuration.restrictions.count <= Self.restrictionsTried,
+      configuration.restrictions.allSatisfy({ $0.allows(caller) })
     else { return Self.notForYou(name) }
     let known = configuration.profileNames
-    let message =
-      known.isEmpty
-      ? "no profile is configured on this host: ask its administrator to add one to credd.conf"
-      : "there is no profile '\(name)'"
-        + NearestName.suggestion(
-          name, in: known, otherwise: "; known are \(known.prefix(10).joined(separator: ", "))")
-    return ProtocolError(.unknownProfile, message)
+    guard !known.isEmpty else {
+      return ProtocolError(
+        .unknownProfile,
+        "no profile is configured on this host: ask its administrator to add one to credd.conf")
+    }
+    // The endpoint's answer names no profile.
+    guard client.http == nil else {
+      return ProtocolError(.unknownProfile, "there is no profile '\(name)'")
+    }
+    let advice = configuration.nameIndex.suggestion(
+      for: name, otherwise: "; known are \(known.prefix(10).joined(separator: ", "))")
+    return ProtocolError(.unknownProfile, "there is no profile '\(name)'\(advice)")
   }
+
+  /// Different rules of profiles that are tried for a caller who may use all of them.
+  private static let restrictionsTried = 256
 
   private static func notForYou(_ name: String) -> ProtocolError {
     ProtocolError(.accessDenied, "profile '\(name)' is not available to you")

@@ -50,7 +50,9 @@ package final class UnitDirectory {
   private let background: any Background
   private let queries: any ControlGroupQueries
   private var known: [UInt64: ControlGroup] = [:]
-  /// Groups that are being searched. Each has one walk.
+  /// Groups that were not found, and until when they are not looked for again.
+  private var missing: [UInt64: Instant] = [:]
+  /// Groups that are looked for. There is one walk for each.
   private var searches: [UInt64: Search] = [:]
   /// Groups of a user whose walks have perhaps not begun, while another walk of that user goes on.
   private var waiting: [UInt32: ArraySlice<UInt64>] = [:]
@@ -73,6 +75,14 @@ package final class UnitDirectory {
       return nil
     }
     return group
+  }
+
+  /// Whether a group was looked for a moment ago and not found. So connections of a group that no walk
+  /// finds cost one walk a moment, not one each.
+  package func isMissing(_ id: UInt64) -> Bool {
+    guard let until = missing[id] else { return false }
+    if until <= clock.now { missing[id] = nil }
+    return missing[id] != nil
   }
 
   package func isThere(_ group: ControlGroup) -> Bool { queries.isThere(group.path, group.id) }
@@ -140,7 +150,11 @@ package final class UnitDirectory {
   }
 
   private func remember(_ id: UInt64, _ path: String?) -> ControlGroup? {
-    guard let path else { return nil }
+    guard let path else {
+      if missing.count >= Limits.Endpoint.units { missing.removeAll(keepingCapacity: true) }
+      missing[id] = clock.now + Limits.Endpoint.missingUnitTime
+      return nil
+    }
     if known.count >= Limits.Endpoint.units { known.removeAll(keepingCapacity: true) }
     let group = ControlGroup(id: id, path: path)
     known[id] = group

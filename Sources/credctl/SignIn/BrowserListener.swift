@@ -48,6 +48,8 @@ final class BrowserListener {
   /// The time for a request's head.
   private static let headTime: Int64 = 5_000_000_000
   private static let backlog: CInt = 64
+  /// Connections that are accepted before those that are there are read.
+  private static let acceptsAtOnce = 16
 
   private init(
     _ uri: LoopbackURI, _ port: UInt16, _ listeners: [CInt], _ connections: LoopbackConnections
@@ -95,7 +97,11 @@ final class BrowserListener {
   func work() -> [Event] {
     var events: [Event] = []
     for listener in listeners {
-      while let event = accept(listener) { if let event { events.append(event) } }
+      // Others may connect without end: this user's browser is read in between.
+      for _ in 0..<Self.acceptsAtOnce {
+        guard let event = accept(listener) else { break }
+        if let event { events.append(event) }
+      }
     }
     for index in visitors.indices.reversed() {
       if let event = read(index) { events.append(event) }

@@ -67,13 +67,15 @@ struct Token: Verb {
   var kind: Kind?
 
   func run() throws {
-    var request = RequestLine(operation: "token", profile: selection.name)
-    if let kind { request.add("kind", kind.rawValue) }
-    let waiting = try waiting.read()
-    waiting.add(to: &request)
-    if refresh { request.add("refresh", true) }
-    let answer = try client.askAcrossRestart(
-      request.finished(), for: .token, profile: selection.name, seconds: waiting.timeout)
+    let answer = try client.askAgain(
+      for: .token, profile: selection.name, waiting: try waiting.read()
+    ) { waiting in
+      var request = RequestLine(operation: "token", profile: selection.name)
+      if let kind { request.add("kind", kind.rawValue) }
+      waiting.add(to: &request)
+      if refresh { request.add("refresh", true) }
+      return request.finished()
+    }
     try answer.print()
   }
 }
@@ -174,9 +176,9 @@ struct EndpointVerb: Verb {
 
   func run() throws {
     let name = selection.name
-    let answer = try client.askAcrossRestart(
-      RequestLine(operation: "endpoint", profile: name).finished(), for: .endpoint, profile: name,
-      seconds: WaitLimits.margin)
+    let answer = try client.askAgain(
+      for: .endpoint, profile: name, waiting: Waiting(), seconds: WaitLimits.margin
+    ) { _ in RequestLine(operation: "endpoint", profile: name).finished() }
     let variables = try CredentialVariables(
       endpoint: answer.reply, leavesOutConfig: noConfig, environment: Environment.value(of:))
     var options = GetOptions(profile: name)

@@ -177,19 +177,4 @@ struct ConfigurationSectionTests {
         "credd.conf:3: backend: requires 'developer_provider'",
       ])
   }
-
-  @Test(
-    arguments: [
-      ("htp", "http"), ("tpye", "type"), ("MAX-CONNECTIONS", "max_connections"), ("x", nil),
-      ("completely", nil), ("", nil), (String(repeating: "t", count: 5000), nil),
-    ] as [(String, String?)])
-  func nearestNames(text: String, nearest: String?) {
-    expect(NearestName.of(text, in: ["http", "type", "max_connections"]), equals: nearest)
-  }
-
-  @Test(arguments: [("", "abc", 3), ("kitten", "sitting", 3), ("ab", "ba", 1), ("abc", "abc", 0)])
-  func editDistance(a: String, b: String, edits: Int) {
-    expect(NearestName.distance(Array(a.utf8), Array(b.utf8)), equals: edits)
-    expect(NearestName.distance(Array(b.utf8), Array(a.utf8)), equals: edits)
-  }
 }

@@ -33,6 +33,30 @@ struct ConnectionShareTests {
     expect(try fixture.connect().line()?.contains("TooManyRequests") == true)
   }
 
+  @Test func `a connection beyond its user's limit takes no object and no turn`() throws {
+    let fixture = try ServerFixture(ServerLimits(connections: 100, connectionsPerUser: 2))
+    let held = try (0..<2).map { _ in try fixture.connect() }
+    for socket in held {
+      expect(socket.send("x\n"))
+      expect(socket.line(), equals: "re:x")
+    }
+    // More than one turn accepts.
+    let refused = try (0..<50).map { _ in try fixture.connect() }
+    for socket in refused {
+      expect(socket.line()?.contains("more than 2 (max_connections_per_user)") == true)
+      expect(socket.rest(), equals: "")
+    }
+    expect(try fixture.run { _, server in server.limitHits[.connections] ?? 0 }, equals: 50)
+    // A number for each object that was made.
+    expect(try fixture.run { _, server in server.table.generation }, equals: 2)
+    expect(try fixture.run { _, server in server.connectionCount }, equals: 2)
+    held[0].shutDown()
+    expect(try fixture.reaches { _, server in server.connectionCount == 1 })
+    let next = try fixture.connect()
+    expect(next.send("y\n"))
+    expect(next.line(), equals: "re:y")
+  }
+
   @Test func `the daemon keeps them for root and itself`() {
     let limits = ServerLimits(DaemonSettings())
     expect(limits.reservedUsers, equals: [0, geteuid()])

@@ -53,4 +53,31 @@ struct DrainTests {
     client.send("too late\n")
     expect(try fixture.run { _, _ in end.count }, equals: 1)
   }
+
+  @Test func `lines that were sent ahead are answered before the end`() throws {
+    let fixture = try fixture(drainTime: .seconds(60))
+    let client = try fixture.connect()
+    let count = ServerLimits.turnLines * 3
+    client.send("wait\n" + (0..<count).map { "\($0)\n" }.joined())
+    expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 1 })
+    let end = End()
+    try fixture.run { receiver, server in
+      receiver.answerWaiting()
+      try server.answerRest { end.count += 1 }
+      expect(end.count, equals: 0)
+    }
+    expect(client.line(), equals: "at last")
+    expect((0..<count).map { _ in client.line() }, equals: (0..<count).map { "re:\($0)" })
+    expect(try fixture.reaches { _, _ in end.count == 1 })
+  }
+
+  @Test func `a request that waits for ever does not hold up the end`() throws {
+    let fixture = try fixture(drainTime: .seconds(60))
+    let client = try fixture.connect()
+    client.send("wait\nx\n")
+    expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 1 })
+    let end = End()
+    try fixture.run { _, server in try server.answerRest { end.count += 1 } }
+    expect(try fixture.run { _, _ in end.count }, equals: 1)
+  }
 }

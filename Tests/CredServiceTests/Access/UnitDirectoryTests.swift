@@ -56,6 +56,42 @@ struct UnitDirectoryTests {
     expect(directory.known(7) == nil)
   }
 
+  @Test func aGroupThatIsNotFoundIsNotLookedForAgainForAMoment() {
+    let directory = directory()
+    var answers: [UnitDirectory.Answer] = []
+    directory.find(8, for: 1000) { answers.append($0) }
+    host.advance(by: .milliseconds(1))
+    expect(answers, equals: [.group(nil)])
+    expect(directory.isMissing(8) && !directory.isMissing(7))
+    host.advance(by: Limits.Endpoint.missingUnitTime - .milliseconds(2))
+    expect(directory.isMissing(8))
+    host.advance(by: .milliseconds(2))
+    expect(!directory.isMissing(8))
+    groups.paths[8] = "/system.slice/late.service"
+    expect(
+      find(8, directory), equals: .group(ControlGroup(id: 8, path: "/system.slice/late.service")))
+    expect(!directory.isMissing(8))
+  }
+
+  /// It may be there, and could not be looked for in time.
+  @Test func aGroupWhoseWalkHangsIsNotMissing() {
+    host.background.time[.units] = .some(nil)
+    let directory = directory()
+    directory.find(7, for: 1000) { _ in }
+    host.advance(by: Limits.Endpoint.unitTime)
+    expect(!directory.isMissing(7))
+  }
+
+  @Test func theGroupsThatAreMissingAreLimited() {
+    let directory = directory()
+    for id in 100...(100 + UInt64(Limits.Endpoint.units)) {
+      directory.find(id, for: 1000) { _ in }
+      host.advance(by: .microseconds(10))
+    }
+    expect(!directory.isMissing(100))
+    expect(directory.isMissing(100 + UInt64(Limits.Endpoint.units)))
+  }
+
   @Test func callersOfOneGroupShareAWalk() {
     let directory = directory()
     var answers: [UnitDirectory.Answer] = []

@@ -83,6 +83,33 @@ struct DismissalTests {
     expect(fixture.service.clients.users.values.allSatisfy { $0.waitingSessions.isEmpty }, comment)
   }
 
+  /// Those behind a request that waits are answered, too.
+  @Test func everyRequestThatWasSentAheadIsAnsweredOnce() throws {
+    let fixture = try ServiceFixture()
+    fixture.host.upstreams.delays["token"] = .seconds(1)
+    let client = fixture.connect()
+    for id in 0..<6 { client.send(#"{"wait":30,"id":\#(id)}"#) }
+    expect(client.replies.isEmpty)
+    fixture.service.dismissWaiters()
+    fixture.advance(by: .milliseconds(1))
+    // The first is answered. The second waits, as the upstream may answer until the end.
+    expect(client.replies.count == 1 && client.isWaiting)
+    fixture.service.endWaits()
+    fixture.advance(by: .milliseconds(1))
+    expect(client.replies.map { $0["Id"]?.integer }, equals: (0..<6).map { $0 as Int64? })
+    expect(client.replies.allSatisfy { $0.errorCode == "ShuttingDown" })
+    expect(fixture.service.sessions.values.allSatisfy { $0.machine.waiterCount == 0 })
+    fixture.advance(by: .seconds(600))
+    expect(client.replies.count, equals: 6)
+  }
+
+  @Test func whatIsCachedIsGivenUntilTheEnd() throws {
+    let fixture = try ServiceFixture()
+    let credentials = try fixture.ask()
+    fixture.service.endWaits()
+    expect(try fixture.ask(), equals: credentials)
+  }
+
   /// The sign-in goes on, and its outcome is kept; its answer goes to nobody else.
   @Test func aSignInThatWasDismissedAnswersNoLaterRequest() throws {
     let fixture = try ServiceFixture(Configured.password())

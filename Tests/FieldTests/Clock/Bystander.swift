@@ -21,17 +21,17 @@ struct Bystander {
   /// Connects, and was answered once when this returns.
   ///
   /// - Parameters:
-  ///   - connectsAnew: every tenth question is the first of a new connection.
+  ///   - each: which question, the tenth for example, is the first of a new connection; 0 for none.
   ///   - pause: from an answer to the next question.
   init(
-    _ host: TestHost, as user: OtherUser = .games, connectsAnew: Bool = true,
+    _ host: TestHost, as user: OtherUser = .games, connectsAnew each: Int = 10,
     pause: Duration = .milliseconds(2)
   ) throws {
     unsafe chmod(host.socketPath, 0o666)
     let end = try Stage.current().newFile("end")
     self.end = end
     let process = try PythonScript(Self.script).start(
-      host, as: user, [end, connectsAnew ? "10" : "0", "\(pause / .seconds(1))"])
+      host, as: user, [end, "\(each)", "\(pause / .seconds(1))"])
     self.process = process
     try Deadline.usual.wait(for: "the other user's first answer") {
       if let status = process.status { throw Overdue("it: \(status) \(process.errors)") }
@@ -43,11 +43,7 @@ struct Bystander {
   /// Ends it. It must have been served all the time, and promptly.
   func expectServed() throws {
     let seconds = began.duration(to: .now) / .seconds(1)
-    try Data().write(to: URL(filePath: end))
-    try #require(try process.wait() == 0, "the other user was not served: \(process.errors)")
-    let lines = process.output.split(separator: "\n").dropFirst()
-    let inTime = try #require(lines.first.flatMap { Double($0) })
-    let times = lines.dropFirst().compactMap { Double($0) }.sorted()
+    let (inTime, times) = try finish()
     let what = Comment(rawValue: "\(inTime) answers in \(seconds) s, \(times.count) in all")
     expect(times.count >= 5)
     // The first half second is for those that ask at once.
@@ -57,13 +53,31 @@ struct Bystander {
     expect((times.last ?? 0) < Self.worstLimit / .seconds(1), what)
   }
 
+  /// Ends it.
+  ///
+  /// - Returns: the seconds in the middle of those that its answers took.
+  func median() throws -> Double {
+    let (_, times) = try finish()
+    return times[times.count / 2]
+  }
+
+  /// - Returns: how many answers came before the end, and the seconds that each took, sorted.
+  private func finish() throws -> (inTime: Double, times: [Double]) {
+    try Data().write(to: URL(filePath: end))
+    try #require(try process.wait() == 0, "the other user was not served: \(process.errors)")
+    let lines = process.output.split(separator: "\n").dropFirst()
+    let inTime = try #require(lines.first.flatMap { Double($0) })
+    return (inTime, lines.dropFirst().compactMap { Double($0) }.sorted())
+  }
+
   private static let script = """
     import json, os, socket, sys, time
     end, each, pause = sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
     def connect():
         s = socket.socket(socket.AF_UNIX)
-        s.settimeout(120)
+        # Without a timeout it waits where the listener's queue is full.
         s.connect(sys.argv[1])
+        s.settimeout(120)
         return s, s.makefile()
     s, replies = connect()
     def ask(anew=False):

@@ -28,7 +28,7 @@ struct ScarcityTests {
     let host = try TestHost { Configuration.usual($0, daemon: "max_connections_per_user = 1000") }
     let credentials = try host.credentials()
     // It asks seldom, so that the daemon is asleep most of the time, also on a busy machine.
-    let other = try Bystander(host, connectsAnew: false, pause: .milliseconds(20))
+    let other = try Bystander(host, connectsAnew: 0, pause: .milliseconds(20))
     let before = try descriptors(host.daemon)
     try limit("--nofile=64:64", host.daemon)
     let held = try (0..<60).map { _ in try host.connect() }
