@@ -148,7 +148,10 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "CredRuntimeTests",
-      dependencies: ["CredCore", "CredLoopback", "CredService", "CredRuntime", "TestSupport"],
+      // The sandbox proves what OpenSSL computes.
+      dependencies: [
+        "CredCore", "CredLoopback", "CredService", "CredRuntime", "SandboxKit", "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "CredctlTests",

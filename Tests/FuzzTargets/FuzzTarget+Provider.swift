@@ -115,7 +115,7 @@ extension FuzzTarget {
   /// What is said of a response stands in one line, and does not hold the state, unless the response
   /// has it in another parameter, such as an issuer's name, which is quoted.
   private static func judgeText(_ text: String, of response: [UInt8] = []) -> Verdict {
-    let decoded = SecondResponse.decoded(Substring(decoding: response, as: UTF8.self)) ?? []
+    let decoded = SecondPercent.decode(response) ?? []
     let states = String(decoding: decoded, as: UTF8.self).ranges(of: authorizationState).count
     let isPlain = text.unicodeScalars.allSatisfy {
       $0.properties.generalCategory != .control && $0.properties.generalCategory != .format
@@ -188,9 +188,9 @@ private enum SecondResponse: Equatable {
     var values: [String: [[UInt8]]] = [:]
     for part in parts {
       let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard let name = decoded(pair[0]), let value = decoded(pair.count > 1 ? pair[1] : "") else {
-        return .foreign
-      }
+      guard let name = SecondPercent.decode(pair[0].utf8),
+        let value = SecondPercent.decode((pair.count > 1 ? pair[1] : "").utf8)
+      else { return .foreign }
       values[String(decoding: name, as: UTF8.self), default: []].append(value)
     }
     guard values["state"] == [Array(FuzzTarget.authorizationState.utf8)] else { return .foreign }
@@ -199,22 +199,5 @@ private enum SecondResponse: Equatable {
       codes[0].allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
     else { return .failed }
     return .code(codes[0])
-  }
-
-  static func decoded(_ text: Substring) -> [UInt8]? {
-    var bytes: [UInt8] = []
-    var rest = text
-    while let character = rest.popFirst() {
-      guard character == "%" else {
-        bytes += character == "+" ? [0x20] : Array(String(character).utf8)
-        continue
-      }
-      let digits = rest.prefix(2)
-      guard digits.count == 2, digits.allSatisfy(\.isHexDigit), let byte = UInt8(digits, radix: 16)
-      else { return nil }
-      bytes.append(byte)
-      rest = rest.dropFirst(2)
-    }
-    return bytes
   }
 }

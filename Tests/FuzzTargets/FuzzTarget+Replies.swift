@@ -200,22 +200,13 @@ extension FuzzTarget {
 // MARK: The sample server
 
 extension FuzzTarget {
-  /// Does not encrypt, so that the fuzzed bytes reach the reader behind the cipher.
-  private struct NoCipher: BlockCipher, Digests {
-    func decryptAES128CBC(_ ciphertext: [UInt8], key: [UInt8], iv: [UInt8]) -> [UInt8]? {
-      ciphertext
-    }
-    func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(repeating: 7, count: 32) }
-    func hmacSHA256(key: [UInt8], message: [UInt8]) -> [UInt8] { Array(repeating: 7, count: 32) }
-  }
-
   func judgeSampleReply(_ bytes: [UInt8]) -> Verdict {
     let hex = String(repeating: "0a", count: 16)
     guard let query = try? query(),
       let server = try? SampleServer(backend: "s", url: "https://h/"),
       let session = SampleSession(packed: Secret("\(hex):\(hex)")),
       let signIn = try? server.signIn(
-        username: "alice", password: Secret("secret123"), uid: hex, digests: NoCipher())
+        username: "alice", password: Secret("secret123"), uid: hex, digests: QuickCrypto())
     else { return .fault("no server") }
     let reply = reply(bytes)
     let outer = SecondReply(reply)
@@ -230,12 +221,12 @@ extension FuzzTarget {
         plain(outer).flatMap { _ in inner.callback(pool: Self.identityPool) }
       ) { () throws(UpstreamFailure) in
         Self.fields(
-          try server.reply(reply, to: query, session: session, cipher: NoCipher()))
+          try server.reply(reply, to: query, session: session, cipher: QuickCrypto()))
       },
       judge("/login", inner.json == .outOfRange ? inner : outer, key) {
         () throws(UpstreamFailure) in
         [
-          try server.session(from: reply, of: signIn, cipher: NoCipher()).key.exposedText()
+          try server.session(from: reply, of: signIn, cipher: QuickCrypto()).key.exposedText()
         ]
       },
     ])

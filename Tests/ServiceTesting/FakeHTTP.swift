@@ -1,5 +1,6 @@
 import CredCore
 import CredService
+import SimulationKit
 
 /// Sends requests to a function of the test. Replies come after a time, and never within `send`.
 final class FakeHTTP: HTTPSending {
@@ -128,26 +129,9 @@ final class FakeCommands: CommandRunning {
 
 /// A crypto library, or none. Its completion comes at once, as that of a loaded library does.
 final class FakeCrypto: CryptoLoading {
-  /// Not hashes; enough to see a request on its way.
-  struct Plain: AssertionSigning, BlockCipher, Digests, SRPArithmetic {
-    func algorithm(ofKey pem: Secret) -> SigningAlgorithm? { pem.isEmpty ? nil : .rs256 }
-    func signature(
-      of message: [UInt8], key pem: Secret, by algorithm: SigningAlgorithm
-    ) -> [UInt8]? { sha256(pem.bytes + message) }
-    func sha256(_ bytes: [UInt8]) -> [UInt8] {
-      [UInt8](repeating: UInt8(bytes.count & 0xFF), count: 32)
-    }
-    func hmacSHA256(key: [UInt8], message: [UInt8]) -> [UInt8] { sha256(key + message) }
-    func decryptAES128CBC(_ ciphertext: [UInt8], key: [UInt8], iv: [UInt8]) -> [UInt8]? {
-      ciphertext
-    }
-    func power(_ exponent: Secret) -> Secret { Secret(sha256(exponent.bytes)) }
-    func sharedSecret(_ terms: SRPTerms) -> Secret? { power(terms.passwordHash) }
-  }
-
   var isInstalled = true
 
   func load(completion: @escaping ((any Crypto)?) -> Void) {
-    completion(isInstalled ? Plain() : nil)
+    completion(isInstalled ? ToyCrypto() : nil)
   }
 }

@@ -1,5 +1,6 @@
 import CredCore
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -173,12 +174,7 @@ final class FakeProvider {
       + #""email":"\#(user)@example.com","n":\#(issued)\#(moreClaims)"#
     if let emailVerified { claims += #","email_verified":\#(emailVerified)"# }
     if let nonce { claims += #","nonce":"\#(nonce)""# }
-    return "\(Self.part(#"{"alg":"RS256"}"#)).\(Self.part(claims + "}")).c2ln"
-  }
-
-  private static func part(_ text: String) -> String {
-    Data(text.utf8).base64EncodedString()
-      .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    return SampleJWT.text(claims + "}", header: #"{"alg":"RS256"}"#)
   }
 
   /// The number of an ID token; nil for another token.

@@ -37,10 +37,4 @@ public struct RefreshTokens<Token: Hashable & Sendable>: Sendable {
   public mutating func revoke(_ token: Token) { live.remove(token) }
 
   public mutating func revokeAll() { live = [] }
-
-  /// A new sign-in.
-  public mutating func begin(_ token: Token) {
-    misuses = 0
-    live = [token]
-  }
 }

@@ -75,7 +75,7 @@ public struct EndpointToken: Sendable, Redacted {
   public var text: Secret {
     let parts: [[UInt8]] = [
       Array(Self.version.utf8), [kind == .user ? UInt8(ascii: "u") : UInt8(ascii: "s")],
-      Base64.encodeForURL(keyID), Base64.encodeForURL(nonce), Base64.encodeForURL(code),
+      Base64.encodeURL(keyID), Base64.encodeURL(nonce), Base64.encodeURL(code),
     ]
     return Secret(Array(parts.joined(separator: [UInt8(ascii: ".")])))
   }

@@ -1,15 +1,15 @@
 /// Base64 (RFC 4648 §4 and §5).
-enum Base64 {
-  enum Alphabet {
+package enum Base64 {
+  package enum Alphabet {
     /// `+` and `/`.
     case standard
     /// `-` and `_`, as in a JWT.
     case url
   }
 
-  /// The bytes; nil if a character is not in the alphabet, or if the length is impossible. Padding
-  /// may be missing, but must not be wrong.
-  static func decode(_ text: some Sequence<UInt8>, _ alphabet: Alphabet) -> [UInt8]? {
+  /// The bytes; nil if a character is not of the alphabet or the length is impossible. Padding may
+  /// be missing; if it is there it must be right.
+  package static func decode(_ text: some Sequence<UInt8>, _ alphabet: Alphabet) -> [UInt8]? {
     var output: [UInt8] = []
     var bits: UInt32 = 0
     var digits = 0
@@ -36,7 +36,7 @@ enum Base64 {
   }
 
   /// The text in the standard alphabet, padded.
-  static func encode(_ bytes: [UInt8]) -> [UInt8] {
+  package static func encode(_ bytes: [UInt8]) -> [UInt8] {
     var text: [UInt8] = []
     text.reserveCapacity((bytes.count + 2) / 3 * 4)
     for start in stride(from: 0, to: bytes.count, by: 3) {
@@ -51,25 +51,7 @@ enum Base64 {
   }
 
   /// The text in the URL alphabet, without padding, as in a JWT and in PKCE.
-  static func encodeURL(_ bytes: [UInt8]) -> [UInt8] {
-    encode(bytes).compactMap { digit in
-      switch digit {
-      case UInt8(ascii: "="): nil
-      case UInt8(ascii: "+"): UInt8(ascii: "-")
-      case UInt8(ascii: "/"): UInt8(ascii: "_")
-      default: digit
-      }
-    }
-  }
-
-  private static let digits = Array(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
-  private static let digitsForURL = Array(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-
-  /// The text in the alphabet for URLs, without padding.
-  static func encodeForURL(_ bytes: [UInt8]) -> [UInt8] {
+  package static func encodeURL(_ bytes: [UInt8]) -> [UInt8] {
     var text: [UInt8] = []
     var bits: UInt32 = 0
     var count = 0
@@ -84,6 +66,12 @@ enum Base64 {
     if count > 0 { text.append(digitsForURL[Int(bits << UInt32(6 - count) & 63)]) }
     return text
   }
+
+  private static let digits = Array(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+  private static let digitsForURL = Array(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
   private static func value(of character: UInt8, _ alphabet: Alphabet) -> UInt8? {
     switch character {
@@ -111,7 +99,7 @@ public enum Hex {
   }
 
   /// The bytes; nil for an odd length or a character that is no digit. Either case is read.
-  static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+  package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
     guard text.count.isMultiple(of: 2) else { return nil }
     var bytes: [UInt8] = []
     var high: UInt8?
@@ -141,8 +129,8 @@ public enum Hex {
 }
 
 /// RFC 3986 §2: each byte becomes `%XX` unless it is an unreserved character. SigV4 signs this
-/// form, and every form decoder reads it; a space is `%20`, never `+`.
-enum PercentEncoding {
+/// spelling and every form decoder reads it; a space is `%20`, never `+`.
+package enum PercentEncoding {
   static func encode(_ text: String) -> String {
     var bytes: [UInt8] = []
     append(text.utf8, to: &bytes)
@@ -163,7 +151,7 @@ enum PercentEncoding {
 
   /// The bytes of a value in a form (`application/x-www-form-urlencoded`), where `+` is a space; nil
   /// if a `%` has no two digits after it.
-  static func decodeForm(_ text: some Sequence<UInt8>) -> [UInt8]? {
+  package static func decodeForm(_ text: some Sequence<UInt8>) -> [UInt8]? {
     var bytes: [UInt8] = []
     var iterator = text.makeIterator()
     while let byte = iterator.next() {

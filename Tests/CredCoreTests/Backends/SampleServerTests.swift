@@ -1,4 +1,5 @@
 import CredCore
+import Foundation
 import SeededRandom
 import TestSupport
 import Testing
@@ -69,20 +70,7 @@ struct SampleServerTests {
       0xFF,
     ]
     let bytes = iv + (crypto.encryptAES128CBC(Array(text.utf8), key: key, iv: iv) ?? [])
-    return Self.base64(bytes)
-  }
-
-  private static func base64(_ bytes: [UInt8]) -> String {
-    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-    var text = ""
-    for start in stride(from: 0, to: bytes.count, by: 3) {
-      let group = bytes[start...].prefix(3)
-      let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
-      for index in 0...3 {
-        text.append(index <= group.count ? alphabet[bits >> (18 - 6 * index) & 63] : "=")
-      }
-    }
-    return text
+    return Data(bytes).base64EncodedString()
   }
 
   private func token(_ reply: HTTPReply) throws -> TokenReply {

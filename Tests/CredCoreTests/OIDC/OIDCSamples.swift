@@ -1,4 +1,5 @@
 import SeededRandom
+import TestSupport
 
 @testable import CredCore
 
@@ -63,10 +64,7 @@ enum OIDCSamples {
   static func token(
     _ changed: [(String, String?)] = [], header: String = #"{"alg":"RS256"}"#
   ) -> Secret {
-    let part = { (text: String) in
-      String(decoding: Base64.encodeURL(Array(text.utf8)), as: UTF8.self)
-    }
-    return Secret("\(part(header)).\(part(claims(changed))).c2ln")
+    Secret(SampleJWT.text(claims(changed), header: header))
   }
 
   /// A reply of the token endpoint.

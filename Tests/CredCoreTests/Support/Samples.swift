@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 
 /// Sample values for the tests of Cognito, STS and the backends.
 enum Samples {
@@ -34,21 +35,7 @@ enum Samples {
 
   /// `header.payload.signature`; only the payload has a meaning.
   static func jwt(_ payload: String) -> String {
-    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
-    var text = ""
-    var bits = 0
-    var count = 0
-    for byte in payload.utf8 {
-      bits = bits << 8 | Int(byte)
-      count += 8
-      while count >= 6 {
-        count -= 6
-        text.append(alphabet[bits >> count & 63])
-      }
-      bits &= 0xFF
-    }
-    if count > 0 { text.append(alphabet[bits << (6 - count) & 63]) }
-    return "eyJhbGciOiJSUzUxMiJ9.\(text).c2lnbmF0dXJl"
+    SampleJWT.text(payload, header: #"{"alg":"RS512"}"#)
   }
 
   /// The text of a request's body.

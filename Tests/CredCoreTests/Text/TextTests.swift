@@ -19,6 +19,7 @@ struct EncodingTests {
     expect(Base64.decode("-_-_".utf8, .url), equals: [0xFB, 0xFF, 0xBF])
     expect(Base64.decode("-_-_".utf8, .standard) == nil)
     expect(Base64.decode("+/+/".utf8, .url) == nil)
+    expect(Base64.encodeURL([0xFB, 0xFF, 0xBF, 0xFB]), equals: Array("-_-_-w".utf8))
   }
 
   @Test(arguments: ["Z", "Zm9vZ", "Zg=", "Z===", "Zg==Zg==", "Z g=", "=", "Zm9v====", "Zm9v="])

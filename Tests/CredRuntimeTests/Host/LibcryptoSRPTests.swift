@@ -78,32 +78,26 @@ struct LibcryptoSRPTests {
     expect(
       crypto.power(Secret([0x0B, 0xFF])), equals: Secret([0x80] + [UInt8](repeating: 0, count: 383))
     )
-    let modulus = SlowModulus(SlowInteger(bigEndian: SRPGroup.prime))
     for exponent in [[0x0C, 0x00], SRPGroup.prime, [UInt8](repeating: 0xFF, count: 400)] {
-      let slow = modulus.power(
-        SlowInteger(words: [2]), SlowInteger(bigEndian: Array(exponent.prefix(40))))
-      expect(crypto.power(Secret(Array(exponent.prefix(40)))), equals: Secret(slow.bigEndian(384)))
+      expect(crypto.power(Secret(exponent)), equals: Secret(PoolSide.power(exponent)))
     }
   }
 
   /// B = k·g^x: whoever sends it needs no password to know the secret, which is zero.
   @Test func `a base of zero is no secret`() {
-    let modulus = SlowModulus(SlowInteger(bigEndian: SRPGroup.prime))
-    let k = SlowInteger(bigEndian: SRPGroup.multiplier)
-    // g^x for x = 5.
-    let B = modulus.product(k, SlowInteger(words: [32]))
     let x = [UInt8](repeating: 0, count: 31) + [5]
-    func secret(_ B: SlowInteger) -> Secret? {
+    // Beside k·g^5.
+    func secret(_ more: [UInt8]) -> Secret? {
       crypto.sharedSecret(
         SRPTerms(
-          privateValue: Secret([3]), serverValue: Secret(B.bigEndian(384)),
+          privateValue: Secret([3]), serverValue: Secret(PoolSide.multiplied([32], plus: more)),
           scramble: Secret([UInt8](repeating: 0, count: 31) + [1]), passwordHash: Secret(x)))
     }
-    expect(secret(B) == nil)
+    expect(secret([]) == nil)
     // The base is 1, and below the difference, and so -1.
-    let one = SlowInteger(words: [1])
-    expect(secret(B + one), equals: Secret(one.bigEndian(384)))
-    expect(secret(B - one), equals: Secret(one.bigEndian(384)), "(-1)^8")
+    let one = Secret([UInt8](repeating: 0, count: 383) + [1])
+    expect(secret([1]), equals: one)
+    expect(secret(SRPGroup.prime.dropLast() + [SRPGroup.prime[383] - 1]), equals: one, "(-1)^8")
   }
 
   @Test func `a proof is made on a thread`() async throws {
@@ -131,35 +125,8 @@ struct LibcryptoSRPTests {
   }
 }
 
-/// Random exchanges with a server that is written here.
+/// Random exchanges with the sandbox.
 struct SRPAgreementTests {
-  /// The pool's side: it has the verifier, and knows no password.
-  private struct Server {
-    let modulus = SlowModulus(SlowInteger(bigEndian: SRPGroup.prime))
-    let digests: Libcrypto
-
-    func publicValue(verifier: SlowInteger, _ b: SlowInteger) -> SlowInteger {
-      let k = SlowInteger(bigEndian: SRPGroup.multiplier)
-      let g = SlowInteger(words: [UInt64(SRPGroup.generator)])
-      return modulus.reduced(modulus.product(k, verifier) + modulus.power(g, b))
-    }
-
-    /// The shortest bytes in two's complement.
-    static func padded(_ number: SlowInteger) -> [UInt8] {
-      number.bigEndian(number.bitWidth / 8 + 1)
-    }
-
-    func key(_ A: SlowInteger, _ B: SlowInteger, verifier: SlowInteger, _ b: SlowInteger) -> [UInt8]
-    {
-      let u = SlowInteger(
-        bigEndian: digests.sha256(Self.padded(A) + Self.padded(B)))
-      let S = modulus.power(modulus.product(A, modulus.power(verifier, u)), b)
-      let extracted = digests.hmacSHA256(key: Self.padded(u), message: Self.padded(S))
-      let info = Array("Caldera Derived Key".utf8) + [1]
-      return Array(digests.hmacSHA256(key: extracted, message: info).prefix(16))
-    }
-  }
-
   private static let letters: [String] = [
     "a", "Z", "0", ":", " ", "\"", "\\", "é", "e\u{301}", "ß", "ſ", "K", "Ω", "田", "中", "🔑", "👩‍👩‍👧",
     "\u{200D}", "\u{202E}", "\u{FEFF}", "İ", "ı", "﷽", "\u{10FFFF}", "\t",
@@ -180,37 +147,29 @@ struct SRPAgreementTests {
   @Test func `client and server agree, and only with the same password`() throws {
     try #require(Library.Name.crypto.load() == nil)
     let crypto = Libcrypto()
-    let server = Server(digests: crypto)
     var generator = SystemRandomNumberGenerator()
     for round in 0..<TestRounds.of(10) {
       let (name, user, password) = (
         "Pool\(round)", Self.word(&generator), Self.word(&generator)
       )
       let salt = Self.salt(&generator)
-      let inner = crypto.sha256(Array((name + user + ":" + password).utf8))
-      let saltNumber = SlowInteger(bigEndian: salt)
-      let x = crypto.sha256(Server.padded(saltNumber) + inner)
-      let verifier = server.modulus.power(
-        SlowInteger(words: [2]), SlowInteger(bigEndian: x))
-      let b = SlowInteger(bigEndian: [UInt8].random(round % 3 == 0 ? 4 : 24, using: &generator))
-      let B = server.publicValue(verifier: verifier, b)
-
       let pair = SRPKeyPair(SRPPrivateValue(using: &generator), arithmetic: crypto)
-      let A = SlowInteger(bigEndian: pair.publicValue.magnitude.bytes)
+      let server = PoolSide(
+        (name, user), password: password, salt: salt,
+        clientValue: pair.publicValue.magnitude.bytes,
+        secret: .random(round % 3 == 0 ? 4 : 24, using: &generator))
       let challenge = try SRPChallenge(
-        salt: Secret(HexadecimalNumber.digits(salt)),
-        serverValue: Secret(HexadecimalNumber.digits(B.bigEndian(384))), secretBlock: Secret("AAAA")
-      )
+        salt: Secret(HexadecimalNumber.digits(salt)), serverValue: Secret(server.serverValue),
+        secretBlock: Secret("AAAA"))
       let pool = try UserPoolID("us-east-1_\(name)")
       func key(_ user: String, _ password: String) throws -> [UInt8] {
         try pair.claimKey(
           .user(user, of: pool, password: Secret(password)), challenge, crypto
         ).bytes
       }
-      let expected = server.key(A, B, verifier: verifier, b)
-      expect(try key(user, password), equals: expected, "\(user.debugDescription)")
-      expect(try key(user, password + " ") != expected)
-      expect(try key(user + "x", password) != expected)
+      expect(try key(user, password), equals: server.key, "\(user.debugDescription)")
+      expect(try key(user, password + " ") != server.key)
+      expect(try key(user + "x", password) != server.key)
     }
   }
 

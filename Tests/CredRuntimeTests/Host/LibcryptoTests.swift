@@ -13,16 +13,6 @@ struct LibcryptoTests {
     crypto = Libcrypto()
   }
 
-  private func hex(_ bytes: [UInt8]) -> String {
-    bytes.map { String(format: "%02x", $0) }.joined()
-  }
-
-  private func bytes(_ hex: String) -> [UInt8] {
-    stride(from: 0, to: hex.count, by: 2).compactMap { offset in
-      UInt8(hex.dropFirst(offset).prefix(2), radix: 16)
-    }
-  }
-
   /// FIPS 180-2, appendix B.
   @Test(
     arguments: [
@@ -34,7 +24,7 @@ struct LibcryptoTests {
       ),
     ])
   func sha256(_ text: String, _ digest: String) {
-    expect(hex(crypto.sha256(Array(text.utf8))), equals: digest)
+    expect(HexadecimalNumber.digits(crypto.sha256(Array(text.utf8))), equals: digest)
   }
 
   /// RFC 4231 §4.3 and §4.7; the empty key and message are Python's hmac.
@@ -52,7 +42,9 @@ struct LibcryptoTests {
       ([], "", "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad"),
     ])
   func hmac(_ key: [UInt8], _ message: String, _ code: String) {
-    expect(hex(crypto.hmacSHA256(key: key, message: Array(message.utf8))), equals: code)
+    expect(
+      HexadecimalNumber.digits(crypto.hmacSHA256(key: key, message: Array(message.utf8))),
+      equals: code)
   }
 
   private static let key: [UInt8] = Array(0..<16)
@@ -67,12 +59,12 @@ struct LibcryptoTests {
 
   @Test func aes() {
     expect(
-      decrypt(bytes(Self.ciphertext)),
+      decrypt(HexadecimalNumber.bytes(Self.ciphertext)),
       equals: Array("a secret of credd, longer than one block".utf8))
   }
 
   @Test func `AES wants whole blocks, the padding, a key and an IV`() {
-    let good = bytes(Self.ciphertext)
+    let good = HexadecimalNumber.bytes(Self.ciphertext)
     expect(decrypt([]) == nil)
     expect(decrypt(good.dropLast()) == nil)
     expect(decrypt(good.dropLast(16)) == nil)

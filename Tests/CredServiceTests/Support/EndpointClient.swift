@@ -1,4 +1,5 @@
 import CredCore
+import SimulationKit
 import Testing
 
 @testable import CredService
@@ -92,10 +93,10 @@ struct Answer: Equatable {
 extension EndpointLock {
   /// A key that tests know.
   static let test: EndpointLock? = TokenKey(
-    Secret([UInt8](repeating: 1, count: 32)), ToyDigests()
+    Secret([UInt8](repeating: 1, count: 32)), ToyCrypto()
   ).map {
     EndpointLock(
-      key: $0, digests: ToyDigests(),
+      key: $0, digests: ToyCrypto(),
       place: Place(address: EndpointAddress(port: 337), networkNamespace: 4))
   }
 
@@ -106,17 +107,4 @@ extension EndpointLock {
     let lock = try #require(test)
     return lock.token(of: owner, for: profile, at: WallTime(milliseconds: 0), &random).text
   }
-}
-
-/// Not secure; enough that other bytes have other digests (FNV-1a).
-struct ToyDigests: Digests {
-  func sha256(_ bytes: [UInt8]) -> [UInt8] {
-    (0..<4 as Range<UInt64>).flatMap { seed in
-      var hash = 0xCBF2_9CE4_8422_2325 ^ seed
-      for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-      return (0..<8).map { UInt8(truncatingIfNeeded: hash >> (8 * UInt64($0))) }
-    }
-  }
-
-  func hmacSHA256(key: [UInt8], message: [UInt8]) -> [UInt8] { sha256(key + message) }
 }

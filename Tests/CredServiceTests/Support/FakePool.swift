@@ -99,13 +99,6 @@ final class FakePool {
     return Self.refusal("NotAuthorizedException", "Invalid Refresh Token.")
   }
 
-  /// A new sign-in: its refresh token.
-  func begin() -> String {
-    issued += 1
-    tokens.begin("refresh-\(issued)")
-    return "refresh-\(issued)"
-  }
-
   /// Another sign-in beside those that there are: its refresh token.
   func add(_ username: String) -> String {
     issued += 1

@@ -85,25 +85,8 @@ struct SecondBrowser {
       && (character.isLetter || character.isNumber || "!#$%&'*+-.^_`|~".contains(character))
   }
 
-  /// `application/x-www-form-urlencoded`; nil where a `%` is no escape.
   private static func decoded(_ text: [Character]) -> [UInt8]? {
-    var bytes: [UInt8] = []
-    var rest = text[...]
-    while let character = rest.popFirst() {
-      if character == "+" {
-        bytes.append(0x20)
-      } else if character == "%" {
-        let digits = String(rest.prefix(2))
-        guard digits.count == 2, digits.allSatisfy({ $0.isASCII && $0.isHexDigit }),
-          let byte = UInt8(digits, radix: 16)
-        else { return nil }
-        bytes.append(byte)
-        rest = rest.dropFirst(2)
-      } else {
-        bytes.append(UInt8(character.unicodeScalars.first?.value ?? 0))
-      }
-    }
-    return bytes
+    SecondPercent.decode(text.flatMap(\.unicodeScalars).map { UInt8($0.value) })
   }
 
   /// One character a byte: CR and LF stay two.

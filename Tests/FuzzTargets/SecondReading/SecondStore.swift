@@ -84,26 +84,14 @@ struct SecondIdentities: Equatable {
 
   private static func line(_ row: [UInt8]) -> [String]? {
     let fields = row.split(separator: 0x09, omittingEmptySubsequences: false)
-      .map { decoded(Array($0)) }
+      .map { field in
+        SecondPercent.decode(field, isForm: false).flatMap { String(validating: $0, as: UTF8.self) }
+      }
     let texts = fields.compactMap { $0 }
     guard row.count <= 8192, texts.count == 8, fields.count == 8, let uid = UInt32(texts[0]),
       SecondRules.isProfileName(texts[1]), SecondRules.isIdentityID(texts[6]),
       texts[7] == "guest" || texts[7] == "user"
     else { return nil }
     return ["\(uid)"] + texts.dropFirst()
-  }
-
-  /// `%XX` undone.
-  private static func decoded(_ field: [UInt8]) -> String? {
-    let parts = field.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false)
-    var bytes = Array(parts.first ?? [])
-    for part in parts.dropFirst() {
-      let code = String(decoding: part.prefix(2), as: UTF8.self)
-      guard SecondRules.isMade(code, of: "0123456789abcdefABCDEF", 2...2),
-        let byte = UInt8(code, radix: 16)
-      else { return nil }
-      bytes += [byte] + part.dropFirst(2)
-    }
-    return String(validating: bytes, as: UTF8.self)
   }
 }

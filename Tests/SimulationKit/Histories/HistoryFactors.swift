@@ -157,8 +157,8 @@ extension HistoryUserPools {
     guard let device = factors.devices[number], device.verifier == nil else {
       return .userPool("DeviceKeyExistsException", "Device already exists.")
     }
-    let salt = Self.bytes(ofBase64: config?["Salt"]?.text ?? "")
-    let value = SRPInteger(Self.bytes(ofBase64: config?["PasswordVerifier"]?.text ?? ""))
+    let salt = Self.bytes(ofBase64: config?["Salt"])
+    let value = SRPInteger(Self.bytes(ofBase64: config?["PasswordVerifier"]))
     let count = SRPGroup.byteCount - value.magnitude.count
     guard !salt.isEmpty, !value.isZero, count >= 0 else {
       return .userPool("InvalidParameterException", "Invalid verifier.")
@@ -176,19 +176,8 @@ extension HistoryUserPools {
     deviceForgotten(device.user)
   }
 
-  private static func bytes(ofBase64 text: String) -> [UInt8] {
-    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-    var bytes: [UInt8] = []
-    var (bits, count): (UInt32, UInt32) = (0, 0)
-    for digit in text.utf8 {
-      guard let value = alphabet.firstIndex(of: digit) else { break }
-      bits = (bits << 6 | UInt32(value)) & 0xFFFF
-      count += 6
-      guard count >= 8 else { continue }
-      count -= 8
-      bytes.append(UInt8(truncatingIfNeeded: bits >> count))
-    }
-    return bytes
+  private static func bytes(ofBase64 value: JSONValue?) -> [UInt8] {
+    value?.text.flatMap { Base64.decode($0.utf8, .standard) } ?? []
   }
 }
 

@@ -9,7 +9,6 @@ extension HistoryRun {
   ) {
     switch line.request {
     case .respond: judgeAnswer(code, line, client)
-    case .ownAccount: judgeAccount(json, line)
     case .token: judgeKind(json["Token"]?.text, line)
     default: break
     }
@@ -56,17 +55,6 @@ extension HistoryRun {
     world.violate(
       .neverForeign,
       "the handle of \(handle.persons.sorted()) worked for \(users.sorted())")
-  }
-
-  /// The account is that of somebody whom credd may take the user for.
-  private func judgeAccount(_ json: JSONValue, _ line: HistoryClient.Line) {
-    guard let name = json["Username"]?.text, let person = HistoryPeople.person(named: name) else {
-      return
-    }
-    let owners = believed(line.target, line)
-    guard !owners.contains(person) else { return }
-    world.violate(
-      .neverForeign, "\(owners.sorted()) acted on the account of \(person)")
   }
 
   /// No token of a user pool is handed out that the profile does not name.

@@ -95,6 +95,14 @@ extension HistoryRun {
       "the identity of \(persons.sorted()) was shown to \(owners.sorted())")
   }
 
+  /// Who is signed in, or whose account was read, is somebody whom credd may take the user for.
+  private func judgeUser(_ name: String?, _ owners: Set<Int>) {
+    guard let name, let person = HistoryPeople.person(named: name), !owners.contains(person) else {
+      return
+    }
+    world.violate(.neverForeign, "\(name) is signed in for \(owners.sorted())")
+  }
+
   // MARK: Answers
 
   private func judgeSuccess(
@@ -102,6 +110,7 @@ extension HistoryRun {
   ) {
     let owners = believed(line.target, line)
     judgeIdentity(json["IdentityId"]?.text, owners)
+    judgeUser(json["Username"]?.text, owners)
     if let key = json["AccessKeyId"]?.text { judgeCredentials(key, line, client) }
     if case .array(let reports) = json["Sessions"] { judgeStatus(reports, line, client) }
     guard let name = line.profile, !mayUse(name, line, client) else { return }
@@ -151,6 +160,7 @@ extension HistoryRun {
     _ report: JSONValue, _ line: HistoryClient.Line, _ client: HistoryClient
   ) {
     judgeIdentity(report["IdentityId"]?.text, believed(client.user, line))
+    judgeUser(report["Username"]?.text, believed(client.user, line))
     let profile = report["Profile"]?.text ?? ""
     if report["Uid"]?.integer != Int64(client.peer.uid) {
       world.violate(.neverForeign, "status shows another's session")
@@ -166,6 +176,7 @@ extension HistoryRun {
       client.heardOfFailures.insert(profile)
     }
     judgeIdentity(json["IdentityId"]?.text, believed(client.user, nil))
+    judgeUser(json["Username"]?.text, believed(client.user, nil))
     judgeChallengeEvent(json, client)
     guard let profile = json["Profile"]?.text, !mayUse(profile, nil, client) else { return }
     // Who watched a session learns that a reload ended it, or that it was another person's.

@@ -62,7 +62,7 @@ extension HistoryUserPools {
       return .refusedGrant
     }
     let verifier = Array((body?["Verifier"]?.text ?? "").utf8)
-    let digest = Base64URL.encode(HistoryCrypto().sha256(verifier))
+    let digest = Base64.encodeURL(ToyCrypto().sha256(verifier))
     guard code.ends > world.now, body?["RedirectURI"]?.text == code.redirectURI,
       body?["ClientId"]?.text == code.client, digest.elementsEqual(code.challenge.utf8)
     else { return .refusedGrant }
@@ -93,9 +93,7 @@ extension HistoryUserPools {
         + #""token_type":"Bearer","expires_in":\#(Int(lifetime))\#(more)}"#)
   }
 
-  private func handOut(
-    _ kind: Given.Kind, _ user: User, _ family: Int, _ lifetime: Double
-  ) -> Int {
+  func handOut(_ kind: Given.Kind, _ user: User, _ family: Int, _ lifetime: Double) -> Int {
     let number = add(kind, user, family, lifetime: lifetime)
     upstreams.gave(
       HistoryUpstreams.Token(
@@ -156,25 +154,10 @@ struct HistoryForm {
   init(_ text: Substring) {
     for pair in text.split(separator: "&") {
       let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      values[String(parts[0])] = Self.decoded(parts.count > 1 ? parts[1] : "")
+      let value = PercentEncoding.decodeForm((parts.count > 1 ? parts[1] : "").utf8) ?? []
+      values[String(parts[0])] = String(decoding: value, as: UTF8.self)
     }
   }
 
   subscript(_ name: String) -> String? { values[name] }
-
-  private static func decoded(_ text: Substring) -> String {
-    var bytes: [UInt8] = []
-    var rest = text.utf8[...]
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%"),
-        let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-      {
-        bytes.append(value)
-        rest = rest.dropFirst(2)
-      } else {
-        bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
 }

@@ -22,7 +22,7 @@ enum HistorySecret {
     _ number: Int, expires: WallTime, claims more: String, header: String = "e30"
   ) -> String {
     let claims = #"{"exp":\#(expires.milliseconds / 1000)\#(more)}"#
-    let part = String(decoding: Base64URL.encode(Array(claims.utf8)), as: UTF8.self)
+    let part = String(decoding: Base64.encodeURL(Array(claims.utf8)), as: UTF8.self)
     return "\(header).\(part).\(text(number))"
   }
 

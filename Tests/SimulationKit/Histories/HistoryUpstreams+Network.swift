@@ -21,7 +21,7 @@ extension HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     carry(command, completion: completion)
   }
 
-  func load(completion: @escaping ((any Crypto)?) -> Void) { completion(HistoryCrypto()) }
+  func load(completion: @escaping ((any Crypto)?) -> Void) { completion(ToyCrypto()) }
 
   // MARK: Checks
 

@@ -34,12 +34,7 @@ extension HistoryUserPools {
     let lifetime = world.random.pick([300.0, 3600])
     let now = world.trueTime.milliseconds / 1000
     func token(_ kind: Given.Kind, _ claims: String) -> String {
-      let number = add(kind, user, family, lifetime: lifetime)
-      upstreams.gave(
-        HistoryUpstreams.Token(
-          persons: [user.person], identity: kind == .id ? "\(user.server) \(user.name)" : "",
-          pool: "", server: kind == .id ? nil : user.server, ends: world.later(lifetime)),
-        as: number)
+      let number = handOut(kind, user, family, lifetime)
       issuers[number] = issuer
       return HistorySecret.token(
         number, expires: world.trueTime + .seconds(1) * lifetime,
