@@ -11,6 +11,9 @@ public protocol ProviderKind: BackendKind {
   /// Why no browser signs in there; nil where one may.
   var lackOfBrowser: String? { get }
 
+  /// For whom an ID token may be beside the client.
+  var trustedAudiences: [String] { get }
+
   /// How the client proves who it is.
   var clientAuthentication: ClientAuthentication.Method { get }
   /// Nil for a public client.
@@ -23,6 +26,7 @@ public protocol ProviderKind: BackendKind {
 
 extension ProviderKind {
   public var lackOfBrowser: String? { nil }
+  public var trustedAudiences: [String] { [] }
   public var clientAssertionKeyFile: String? { nil }
   public var clientAssertionKeyID: String? { nil }
 

@@ -25,6 +25,9 @@ public final class ProviderSession: Sendable, Equatable {
   public let accessToken: HeldProviderToken?
   /// Where a provider gave the refresh token: it goes to no other place. Nil for a user pool.
   public let tokenEndpoint: String?
+  /// Of the first ID token of a provider's sign-in, which a renewed one must not contradict (OpenID
+  /// Connect Core 1.0, 12.2); nil where it had none, or where an earlier daemon did not keep it.
+  public let nonce: Fingerprint?
   /// Whether the identity pool took the ID token under the key of the pool's updated issuer, and not
   /// under the documented one.
   let usesUpdatedKey: Bool
@@ -32,9 +35,10 @@ public final class ProviderSession: Sendable, Equatable {
   init(
     issuer: ProviderIssuer, username: String, subject: String?, deviceKey: String?,
     signedInAt: WallTime?, provedAt: Instant? = nil, refreshToken: Secret,
-    idToken: HeldProviderToken?,
-    accessToken: HeldProviderToken?, tokenEndpoint: String? = nil, usesUpdatedKey: Bool = false
+    idToken: HeldProviderToken?, accessToken: HeldProviderToken?, tokenEndpoint: String? = nil,
+    nonce: Fingerprint? = nil, usesUpdatedKey: Bool = false
   ) {
+    self.nonce = nonce
     self.usesUpdatedKey = usesUpdatedKey
     self.provedAt = provedAt
     self.tokenEndpoint = tokenEndpoint
@@ -55,7 +59,8 @@ public final class ProviderSession: Sendable, Equatable {
       && one.signedInAt == other.signedInAt && one.provedAt == other.provedAt
       && one.refreshToken == other.refreshToken
       && one.idToken == other.idToken && one.accessToken == other.accessToken
-      && one.tokenEndpoint == other.tokenEndpoint && one.usesUpdatedKey == other.usesUpdatedKey
+      && one.tokenEndpoint == other.tokenEndpoint && one.nonce == other.nonce
+      && one.usesUpdatedKey == other.usesUpdatedKey
   }
 
   /// Whether both are sign-ins of the same user at the same place.
@@ -115,7 +120,7 @@ extension ProviderSession {
       provedAt: signIn.provedAt, refreshToken: refreshToken,
       idToken: tokens.heldID(signIn.serverTime, signIn.received),
       accessToken: keepsAccessToken ? tokens.heldAccess(signIn.serverTime, signIn.received) : nil,
-      tokenEndpoint: signIn.tokenEndpoint)
+      tokenEndpoint: signIn.tokenEndpoint, nonce: signIn.nonce)
   }
 
   /// Tokens that are to be revoked, in the form of a session.
@@ -131,7 +136,8 @@ extension ProviderSession {
     ProviderSession(
       issuer: issuer, username: username, subject: subject, deviceKey: deviceKey,
       signedInAt: signedInAt, provedAt: provedAt, refreshToken: refreshToken, idToken: idToken,
-      accessToken: accessToken, tokenEndpoint: tokenEndpoint, usesUpdatedKey: usesUpdatedKey)
+      accessToken: accessToken, tokenEndpoint: tokenEndpoint, nonce: nonce,
+      usesUpdatedKey: usesUpdatedKey)
   }
 
   /// With new tokens. The provider may have given another refresh token, and then the former one is
@@ -145,7 +151,8 @@ extension ProviderSession {
       signedInAt: signedInAt, provedAt: provedAt, refreshToken: tokens.refresh ?? refreshToken,
       idToken: tokens.heldID(serverTime, received),
       accessToken: keepsAccessToken ? tokens.heldAccess(serverTime, received) : nil,
-      tokenEndpoint: tokenEndpoint, usesUpdatedKey: usesUpdatedKey)
+      tokenEndpoint: tokenEndpoint, nonce: nonce,
+      usesUpdatedKey: usesUpdatedKey)
   }
 
   /// Whether renewed tokens are this user's.
@@ -162,7 +169,8 @@ extension ProviderSession {
       issuer: issuer, username: username, subject: subject, deviceKey: deviceKey,
       signedInAt: signedInAt, provedAt: provedAt, refreshToken: refreshToken,
       idToken: id ? idToken : nil, accessToken: access ? accessToken : nil,
-      tokenEndpoint: tokenEndpoint, usesUpdatedKey: usesUpdatedKey)
+      tokenEndpoint: tokenEndpoint, nonce: nonce,
+      usesUpdatedKey: usesUpdatedKey)
   }
 
   /// With the key under which its ID token goes into a logins map.
@@ -170,7 +178,8 @@ extension ProviderSession {
     ProviderSession(
       issuer: issuer, username: username, subject: subject, deviceKey: deviceKey,
       signedInAt: signedInAt, provedAt: provedAt, refreshToken: refreshToken, idToken: idToken,
-      accessToken: accessToken, tokenEndpoint: tokenEndpoint, usesUpdatedKey: key == .updated)
+      accessToken: accessToken, tokenEndpoint: tokenEndpoint, nonce: nonce,
+      usesUpdatedKey: key == .updated)
   }
 
   /// What stays of it when only a new sign-in helps: who it was.
