@@ -32,6 +32,8 @@ enum FailureTable {
     var judgesSecret = false
     /// Whether a token and its key in the logins map do not fit: another key may.
     var isOfLoginsKey = false
+    /// Whether a backend refuses this host, for every user.
+    var refusesHost = false
 
     init(
       _ name: String, saying: String = "", _ failureClass: FailureClass,
@@ -73,6 +75,13 @@ enum FailureTable {
     var judgingSecret: Row {
       var row = self
       row.judgesSecret = true
+      return row
+    }
+
+    /// The same row about this host.
+    var ofTheHost: Row {
+      var row = self
+      row.refusesHost = true
       return row
     }
 

@@ -74,14 +74,20 @@ extension HTTPBackend {
   ) throws(UpstreamFailure) -> TokenReply {
     guard reply.isSuccess, !reply.isWebPage else {
       let sent = query.logins.logins.map(\.token) + tokens
-      // Nobody could do what the usual meaning asks for: the operator has to act.
-      let row =
-        reply.status == 401 && !takesSignIns && hostToken != nil ? FailureTable.hostRefused : nil
-      throw .backend(reply, from: upstream, row, said: reply.explanation(hiding: sent))
+      throw .backend(
+        reply, from: upstream, hostRefusal(reply), said: reply.explanation(hiding: sent))
     }
     return try query.reply(
       from: reply.body, limit: Limits.Upstream.backendReplyBytes, serverTime: reply.date,
       from: upstream)
+  }
+
+  /// What 401 means where users cannot sign in: nobody could do what its usual meaning asks for, so it
+  /// is about the host, and the operator has to act. Nil for another status, and where the backend itself
+  /// says that it speaks of the user.
+  private func hostRefusal(_ reply: HTTPReply) -> FailureTable.Row? {
+    guard reply.status == 401, !takesSignIns, !reply.speaksOfUser else { return nil }
+    return hostToken == nil ? FailureTable.hostUnknown : FailureTable.hostRefused
   }
 }
 
@@ -194,9 +200,11 @@ extension HTTPBackend {
   /// Accepts any success, and the statuses of a session that the backend does not know. A web page
   /// says neither.
   public func checkSignOut(_ reply: HTTPReply) throws(UpstreamFailure) {
-    let isUnknown = [401, 404, 410].contains(reply.status) && !reply.refusesHost
+    let row = hostRefusal(reply)
+    let isUnknown =
+      [401, 404, 410].contains(reply.status) && !reply.refusesHost && row == nil
     guard reply.isSuccess || isUnknown, !reply.isWebPage else {
-      throw .backend(reply, from: upstream, said: reply.explanation(hiding: tokens))
+      throw .backend(reply, from: upstream, row, said: reply.explanation(hiding: tokens))
     }
   }
 }
@@ -226,6 +234,11 @@ extension HTTPReply {
   /// Whether a 401 or 403 is about this host and not about the user.
   var refusesHost: Bool {
     (status == 401 || status == 403) && !isWebPage && errorCode == "HostNotAuthorized"
+  }
+
+  /// Whether a 401 is about the user by the backend's own word: those of credd-authserver.
+  var speaksOfUser: Bool {
+    !isWebPage && ["SignInRequired", "SessionUnknown"].contains(errorCode)
   }
 
   /// The backend's own name of an error: the `Code` of a JSON body.
