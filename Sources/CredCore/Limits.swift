@@ -263,7 +263,7 @@ public enum Limits {
     public static let subjectLength = 255
     /// Characters of a user code: people type it.
     public static let userCodeLength = 64
-    /// Redirect URIs, identity providers and further parameters of one backend.
+    /// Redirect URIs, identity providers, audiences and further parameters of one backend.
     public static let values = 64
     /// Scopes of one sign-in.
     public static let scopes = 64
@@ -271,8 +271,11 @@ public enum Limits {
     public static let browserTime = Duration.seconds(10 * 60)
     /// How long a sign-in waits for a device code, whatever the provider says.
     public static let deviceTime = Duration.seconds(30 * 60)
-    /// Seconds between two questions about a device code. With a shorter interval credd would ask
-    /// too often; with a longer one the code would expire before.
+    /// The same where the provider does not say how long its code lasts: what the shortest of those that
+    /// say it allow.
+    public static let unsaidDeviceTime = Duration.seconds(5 * 60)
+    /// Seconds between two questions for a device code: a provider that says less is asked too often,
+    /// and one that says more would outlast its code.
     public static let pollSeconds = 1.0...300.0
     /// How far a provider's clock may be behind its own `Date`, or behind this host's.
     public static let clockSkew = Duration.seconds(5 * 60)

@@ -156,9 +156,10 @@ struct RefusalLineTests {
 
   @Test func hostThatTheBackendRefuses() {
     expect(
-      lines(.backend("corp"), [FailureTable.hostRefused]),
+      lines(.backend("corp"), [FailureTable.hostRefused, FailureTable.hostUnknown]),
       equals: """
         BackendRejected 69 backend 'corp' does not accept this host's bearer token: check bearer_token_file; tell the administrator of this host
+        BackendRejected 69 backend 'corp' does not know this host, and has no login_url at which users could sign in: check what the host shows it (bearer_token_file, header.NAME, client_certificate or unix_socket); tell the administrator of this host
 
         """)
   }

@@ -41,6 +41,7 @@ struct ManualTests {
     let actions = try #require(tree.verbs.first { $0.commandName == "account" }?.subcommands)
     let shared: Set = [
       "--socket", "--help", "-h", "--version", "-p", "--profile", "--json", "--trust-socket",
+      "--client-metadata",
     ]
     for action in actions {
       let start = try #require(

@@ -7,6 +7,9 @@ extension FuzzTarget {
 
   private static var issuerURL: OIDCIssuer? { try? OIDCIssuer(issuer) }
 
+  /// Of the session's first ID token.
+  private static var firstNonce: Fingerprint? { Fingerprint(ofNonce: "n-1") }
+
   /// A provider that names itself in each response.
   private static var knownProvider: ProviderMetadata? {
     let document =
@@ -24,7 +27,8 @@ extension FuzzTarget {
     let second = SecondReply(reply)
     guard let provider = Self.knownProvider, let issuer = Self.issuerURL,
       let client = try? OIDCClient(
-        backend: "okta", provider: provider, id: "client-1", authentication: .none)
+        backend: "okta", provider: provider, id: "client-1", authentication: .none,
+        trustedAudiences: ["project-1"])
     else { return .fault("the client cannot be made") }
     let now = WallTime(milliseconds: 1_700_000_000_000)
     return .all([
@@ -71,7 +75,8 @@ extension FuzzTarget {
   ) -> Verdict {
     let renewal: OIDCTokenReply
     do throws(UpstreamFailure) {
-      renewal = try client.renewal(from: reply, of: "alice", wallTime: now)
+      renewal = try client.renewal(
+        from: reply, of: "alice", nonce: Self.firstNonce, wallTime: now)
     } catch {
       return judge(error, second)
     }
@@ -159,7 +164,15 @@ private enum SecondProvider {
     switch claims["aud"] {
     case .string("client-1")?: break
     case .array(let all)?:
-      guard !all.isEmpty, all.allSatisfy({ $0.text == "client-1" }) else { return false }
+      let names = all.map { $0.text ?? "" }
+      guard names.contains("client-1"),
+        names.allSatisfy({ ["client-1", "project-1"].contains($0) })
+      else { return false }
+      if names.contains("project-1"), claims["azp"]?.text != "client-1" { return false }
+    default: return false
+    }
+    switch claims["nonce"] {
+    case nil, .null?, .string("n-1")?: break
     default: return false
     }
     switch claims["azp"] {

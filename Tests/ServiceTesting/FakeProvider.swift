@@ -47,6 +47,10 @@ final class FakeProvider {
   var documentIssuer = FakeProvider.issuer
   /// `aud`.
   var audience = "client-1"
+  /// Further ones, which make a list of it.
+  var moreAudiences: [String] = []
+  /// `nonce` of renewed ID tokens; nil for none.
+  var renewedNonce: String?
   /// Members of the discovery document that differ.
   var tokenEndpoint = "https://login.example.com/token"
   /// The forms that the token endpoint got, in order.
@@ -63,7 +67,7 @@ final class FakeProvider {
   /// The token that was rotated away last, while it is still taken.
   private(set) var graced: String?
   /// The nonce of the last sign-in by browser.
-  private var nonce = ""
+  private(set) var nonce = ""
   private var issued = 0
 
   init(_ fixture: ServiceFixture) {
@@ -135,7 +139,8 @@ final class FakeProvider {
       let user = users[old]
       if rotates { rotateAway(old) }
       return tokens(
-        nonce: nil, of: knowsUsers ? user : nil, hasID: givesIDTokenAtRenewal, refresh: rotates)
+        nonce: renewedNonce, of: knowsUsers ? user : nil, hasID: givesIDTokenAtRenewal,
+        refresh: rotates)
     default:
       guard form["device_code"] == "d-1" else { return Self.error("invalid_grant") }
       return deviceErrors.isEmpty ? tokens(nonce: nil) : Self.error(deviceErrors.removeFirst())
@@ -168,8 +173,10 @@ final class FakeProvider {
 
   private func idToken(_ nonce: String?, _ user: String) -> String {
     let now = clock.wallTime.milliseconds / 1000
+    let all = ([audience] + moreAudiences).map { "\"\($0)\"" }.joined(separator: ",")
+    let audience = moreAudiences.isEmpty ? all : "[\(all)]"
     var claims =
-      #"{"iss":"\#(tokenIssuer)","aud":"\#(audience)","sub":"s-\#(user)","iat":\#(now),"#
+      #"{"iss":"\#(tokenIssuer)","aud":\#(audience),"sub":"s-\#(user)","iat":\#(now),"#
       + #""exp":\#(now + 3600),"auth_time":\#(now),"preferred_username":"\#(user)","#
       + #""email":"\#(user)@example.com","n":\#(issued)\#(moreClaims)"#
     if let emailVerified { claims += #","email_verified":\#(emailVerified)"# }

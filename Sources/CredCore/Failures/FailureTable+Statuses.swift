@@ -146,13 +146,22 @@ extension FailureTable {
   /// concerns every user. Signing in does not help, so nobody is signed out.
   static let hostNotAuthorized = Row(
     .permanentConfiguration, .backendRejected, .operatorMustAct,
-    " does not accept this host: renew the token in bearer_token_file, or the client certificate")
+    " does not accept this host: renew the token in bearer_token_file, or the client certificate"
+  ).ofTheHost
 
   /// 401 to a host's bearer token, at a backend where users cannot sign in: only the operator can
   /// act.
   static let hostRefused = Row(
     .permanentConfiguration, .backendRejected, .operatorMustAct,
-    " does not accept this host's bearer token: check bearer_token_file")
+    " does not accept this host's bearer token: check bearer_token_file"
+  ).ofTheHost
+
+  /// The same to a host that shows no such token.
+  static let hostUnknown = Row(
+    .permanentConfiguration, .backendRejected, .operatorMustAct,
+    " does not know this host, and has no login_url at which users could sign in: check what the host "
+      + "shows it (bearer_token_file, header.NAME, client_certificate or unix_socket)"
+  ).ofTheHost
 
   /// The meaning of a sign-in's status. Most statuses mean the same as in a token callback.
   static func signIn(status: Int) -> Row {

@@ -33,8 +33,8 @@ enum FailureTable {
     var judgesSecret = false
     /// Whether a token and its key in the logins map do not fit, so that another key may work.
     var isOfLoginsKey = false
-    /// What AWS refuses about a signature.
-    var signatureFault: SignatureFault?
+    /// Whether a backend refuses this host, for every user.
+    var refusesHost = false
 
     init(
       _ name: String, saying: String = "", _ failureClass: FailureClass,
@@ -79,7 +79,14 @@ enum FailureTable {
       return row
     }
 
-    /// This row, but about the key in the logins map.
+    /// The same row about this host.
+    var ofTheHost: Row {
+      var row = self
+      row.refusesHost = true
+      return row
+    }
+
+    /// The same row about the key in the logins map.
     fileprivate var ofLoginsKey: Row {
       var row = self
       row.isOfLoginsKey = true

@@ -307,8 +307,7 @@ extension UpstreamFailure {
     func failure(_ row: FailureTable.Row) -> Self {
       var failure = Self(
         upstream, row, retryAfter: reply.retryAfter, fact: "status \(reply.status)", said: said)
-      failure.refusesHost =
-        reply.refusesHost || row.message == FailureTable.hostRefused.message
+      failure.refusesHost = row.refusesHost
       return failure
     }
     guard !reply.refusesHost else { return failure(FailureTable.hostNotAuthorized) }

@@ -13,13 +13,27 @@ extension AccountRequest {
     try object.checkKeys(
       among: OperationName.keysOfEvery + ["profile", "action"] + action.keys,
       of: "action \(text.quoted)")
-    self.init(profile: profile, input: try AccountInput(action, object))
+    let (metadata, validationData) = try object.triggerTexts()
+    self.init(
+      profile: profile, input: try AccountInput(action, object), metadata: metadata,
+      validationData: validationData)
   }
 }
 
 extension AccountAction {
-  /// The action's own keys.
+  /// Its keys, with those for the triggers that a user pool runs for it.
   var keys: [String] {
+    switch self {
+    case .signUp: ownKeys + ["client_metadata", "validation_data"]
+    case .confirm, .resend, .forgotPassword, .resetPassword, .setAttributes, .verifyAttribute:
+      ownKeys + ["client_metadata"]
+    case .get, .changePassword, .deleteAttributes, .mfa, .totp, .devices, .rememberDevice,
+      .forgetDevice, .delete:
+      ownKeys
+    }
+  }
+
+  private var ownKeys: [String] {
     switch self {
     case .signUp: ["username", "password", "attributes"]
     case .confirm: ["username", "code"]

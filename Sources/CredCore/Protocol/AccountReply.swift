@@ -10,7 +10,7 @@ extension RenderedReply {
         writer.key("Confirmed")
         writer.bool(result.isConfirmed)
         writer.append(result.delivery)
-      case .codeSent(let delivery): writer.append(delivery)
+      case .codeSent(let delivery, _): writer.append(delivery)
       case .user(let user): writer.append(user)
       case .softwareToken(let secret, let uri):
         writer.field("Secret", secret)

@@ -2,10 +2,19 @@
 public struct AccountRequest: Sendable, Equatable {
   public var profile: String
   public var input: AccountInput
+  /// For the triggers of a user pool; nil if the line has none.
+  public var metadata: ClientMetadata?
+  /// The same, for the first trigger of a sign-up alone.
+  public var validationData: ClientMetadata?
 
-  public init(profile: String = ProfileName.default, input: AccountInput) {
+  public init(
+    profile: String = ProfileName.default, input: AccountInput, metadata: ClientMetadata? = nil,
+    validationData: ClientMetadata? = nil
+  ) {
     self.profile = profile
     self.input = input
+    self.metadata = metadata
+    self.validationData = validationData
   }
 }
 
@@ -224,8 +233,11 @@ public enum AccountResult: Sendable, Equatable {
   /// It has ended the session's sign-in.
   case signedOut
   case signedUp(SignUpResult)
-  /// A code was sent; nil if the pool does not say where.
-  case codeSent(SignUpResult.Delivery?)
+  /// Nil where the pool does not say it, or not of everybody.
+  ///
+  /// - Parameter unsent: why no code was sent. It is for the record alone: a user who asks is told as if one
+  ///   had been.
+  case codeSent(SignUpResult.Delivery?, unsent: UpstreamFailure? = nil)
   case user(PoolUser)
   case softwareToken(secret: Secret, uri: Secret)
   /// - Parameter own: the key of this host's device.

@@ -93,16 +93,7 @@ extension LoginRequest {
             + "\(Limits.Upstream.roleARNLength.upperBound) characters")
       }
     }
-    let (metadata, validationData) = (
-      try object.metadata("client_metadata"), try object.metadata("validation_data")
-    )
-    // A user pool gets both maps in one member.
-    let entries = [metadata, validationData].compactMap(\.self).flatMap(\.entries)
-    guard (try? ClientMetadata(entries)) != nil else {
-      throw .invalid(
-        #""client_metadata" and "validation_data" must not have a name in common, and at most "#
-          + "\(Limits.UserPool.metadataEntries) texts together")
-    }
+    let (metadata, validationData) = try object.triggerTexts()
     self.init(
       profile: try object.profile(), signIn: try SignInInput(object), customRoleARN: role,
       metadata: metadata, validationData: validationData)

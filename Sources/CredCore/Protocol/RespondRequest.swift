@@ -135,6 +135,23 @@ extension RequestObject {
   }
 }
 
+extension RequestObject {
+  /// `client_metadata` and `validation_data` of a request that begins something.
+  func triggerTexts() throws(ProtocolError) -> (ClientMetadata?, ClientMetadata?) {
+    let (metadata, validationData) = (
+      try metadata("client_metadata"), try metadata("validation_data")
+    )
+    // A user pool may get both in one member.
+    let entries = [metadata, validationData].compactMap(\.self).flatMap(\.entries)
+    guard (try? ClientMetadata(entries)) != nil else {
+      throw .invalid(
+        #""client_metadata" and "validation_data" must not have a name in common, and at most "#
+          + "\(Limits.UserPool.metadataEntries) texts together")
+    }
+    return (metadata, validationData)
+  }
+}
+
 // MARK: Replies
 
 extension RenderedReply {

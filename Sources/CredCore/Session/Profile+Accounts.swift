@@ -5,6 +5,11 @@ extension Profile {
       return ProtocolError(
         .invalidRequest, "profile '\(settings.name)' has no backend, and so no accounts")
     }
+    if account.metadata != nil || account.validationData != nil,
+      let error = refusalOfMetadata(at: userPool)
+    {
+      return error
+    }
     return backend.kind.refusal(
       of: account.input, at: "backend '\(backend.name)' of profile '\(settings.name)'")
   }

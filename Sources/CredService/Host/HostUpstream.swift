@@ -44,6 +44,10 @@ package struct AccountCall: Sendable {
   package let user: UnixUser
   /// The action.
   package let input: AccountInput
+  /// For the triggers of a user pool.
+  package var metadata = ClientMetadata()
+  /// The same, for the first trigger of a sign-up.
+  package var validationData = ClientMetadata()
   /// Nil for an action before a sign-in.
   package let signedIn: SignedIn?
 

@@ -78,11 +78,13 @@ extension Journal {
     _ result: Result<AccountResult, UpstreamFailure>
   ) {
     var metadata = asker
-    if case .failure(let failure) = result {
+    let failure =
+      if case .success(.codeSent(_, let unsent?)) = result { unsent } else { result.failure }
+    if let failure {
       metadata["code"] = "\(failure.code.rawValue)"
       if let reason = failure.reason { metadata["reason"] = "\(reason)" }
     }
-    logAction(call.input.action, call.sessionKey, isDone: (try? result.get()) != nil, metadata)
+    logAction(call.input.action, call.sessionKey, isDone: failure == nil, metadata)
   }
 
   /// Records an action of `account` that was not allowed: not listed, too late or too often.

@@ -49,7 +49,7 @@ final class AccountActions {
       return refuse(account.input, error, session, turn)
     }
     limits.callSpent(by: uid)
-    call(account.input, nil, counted: action, session, turn)
+    call(account, nil, session, turn)
   }
 
   /// Refuses an action before a request is sent.
@@ -156,22 +156,23 @@ final class AccountActions {
     if let error { return refuse(account.input, error, session, turn) }
     if input.isGuess { guesses.began(in: session.key) }
     let signedIn = AccountCall.SignedIn(session: pool, accessToken: token, isHeld: !isNew)
-    call(account.input, signedIn, session, turn)
+    call(account, signedIn, session, turn)
   }
 
   // MARK: The call
 
   /// - Parameter action: as it was counted; nil for the own account.
   private func call(
-    _ input: AccountInput, _ signedIn: AccountCall.SignedIn?, counted action: CountedAction? = nil,
-    _ session: Session, _ turn: Turn
+    _ account: AccountRequest, _ signedIn: AccountCall.SignedIn?, _ session: Session, _ turn: Turn
   ) {
     let id = sessions.nextCallID()
     turn.wait(for: id)
+    let input = account.input
     let call = AccountCall(
       id: id, profile: session.profile,
       user: UnixUser(uid: session.key.uid, name: session.userName), input: input,
-      signedIn: signedIn)
+      metadata: account.metadata ?? ClientMetadata(),
+      validationData: account.validationData ?? ClientMetadata(), signedIn: signedIn)
     let username = input.username ?? signedIn?.session.username ?? ""
     // Taken now, because the client may have left before the answer.
     let asker = journal.accountMetadata(input.action, username, session, turn.requester)
@@ -218,8 +219,6 @@ final class AccountActions {
     let profile = call.sessionKey.profile
     switch told {
     case .success(let result): turn.give(.account(profile: profile, result))
-    case .failure(let failure) where failure.remedy == .sayDone:
-      turn.give(.account(profile: profile, .codeSent(nil)))
     case .failure(let failure): turn.refuse(failure.protocolError)
     }
   }

@@ -67,7 +67,8 @@ struct OIDCExchanges: BackendExchanges {
       secrets: [session.refreshToken], timeout: Self.renewalTimeout
     ) { reply throws(UpstreamFailure) in
       let renewal = try client.renewal(
-        from: reply, of: session.subject ?? "", required: required, wallTime: clock.wallTime)
+        from: reply, of: session.subject ?? "", nonce: session.nonce, required: required,
+        wallTime: clock.wallTime)
       switch renewal.tokens {
       case .success(let tokens):
         do throws(InvalidInput) {

@@ -56,7 +56,7 @@ struct ProviderExchanges {
           return try upstream.checked { () throws(InvalidInput) in
             try OIDCClient(
               backend: called.name, provider: provider, id: issuer.clientID,
-              authentication: authentication)
+              authentication: authentication, trustedAudiences: settings.trustedAudiences)
           }
         })
     }

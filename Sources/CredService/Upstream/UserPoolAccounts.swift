@@ -16,19 +16,25 @@ extension UserPoolExchanges {
     }
   }
 
-  private struct PoolAccountCall {
+  struct PoolAccountCall {
     let call: AccountCall
     let client: UserPoolClient
     let done: Completion<AccountResult>
 
     var token: Secret { call.signedIn?.accessToken ?? Secret("") }
     var deviceKey: String? { call.signedIn?.session.deviceKey }
+
+    /// The same, whose result goes elsewhere.
+    func ending(_ done: @escaping Completion<AccountResult>) -> PoolAccountCall {
+      PoolAccountCall(call: call, client: client, done: done)
+    }
   }
 
   // MARK: Before a sign-in
 
   private func sendWithoutSession(_ action: PoolAccountCall) {
     let client = action.client
+    let metadata = action.call.metadata
     username(action.call.input.username ?? "", at: client) { user in
       guard case .success(let user) = user else {
         return sender.later { action.done(user.map { _ in .done }) }
@@ -36,41 +42,32 @@ extension UserPoolExchanges {
       switch action.call.input {
       case .signUp(let signUp):
         send(action, isSentOnce: true) { () throws(InvalidInput) in
-          try client.signUp(signUp, as: user)
+          try client.signUp(
+            signUp, as: user, metadata: metadata, validationData: action.call.validationData)
         } reading: { reply throws(UpstreamFailure) in
           .signedUp(try client.signedUp(from: reply))
         }
       case .confirm(_, let code):
         send(action, isSentOnce: true) { () throws(InvalidInput) in
-          try client.confirmSignUp(user, code: code)
+          try client.confirmSignUp(user, code: code, metadata: metadata)
         } reading: { reply throws(UpstreamFailure) in
           try client.codeAccepted(reply)
           return .done
         }
       case .resetPassword(_, let code, let password):
         send(action, isSentOnce: true) { () throws(InvalidInput) in
-          try client.confirmForgotPassword(user, code: code, password: password)
+          try client.confirmForgotPassword(
+            user, code: code, password: password, metadata: metadata)
         } reading: { reply throws(UpstreamFailure) in
           try client.codeAccepted(reply)
           return .done
         }
       case .resend:
-        askForCode(action, client.resendConfirmationCode(user))
+        askForCode(action, for: user) { client.resendConfirmationCode($0, metadata: metadata) }
       case .forgotPassword:
-        askForCode(action, client.forgotPassword(user))
+        askForCode(action, for: user) { client.forgotPassword($0, metadata: metadata) }
       case .own: preconditionFailure("the own account takes a sign-in")
       }
-    }
-  }
-
-  private func askForCode(_ action: PoolAccountCall, _ request: HTTPRequest) {
-    send(action, isSentOnce: true) { () throws(InvalidInput) in
-      request
-    } reading: { reply throws(UpstreamFailure) in
-      // The answer does not say where the code went, because a pool knows that only for a user who
-      // exists.
-      _ = try action.client.codeSent(from: reply)
-      return .codeSent(nil)
     }
   }
 
@@ -103,13 +100,15 @@ extension UserPoolExchanges {
     switch input {
     case .setAttributes(let attributes):
       send(action, isSentOnce: true) { () throws(InvalidInput) in
-        try client.updateAttributes(accessToken: token, attributes)
+        try client.updateAttributes(
+          accessToken: token, attributes, metadata: action.call.metadata)
       } reading: { reply throws(UpstreamFailure) in
         .codeSent(try client.attributesUpdated(from: reply).first)
       }
     case .verifyAttribute(let name, nil):
       send(action, isSentOnce: true) { () throws(InvalidInput) in
-        try client.getVerificationCode(accessToken: token, of: name)
+        try client.getVerificationCode(
+          accessToken: token, of: name, metadata: action.call.metadata)
       } reading: { reply throws(UpstreamFailure) in
         .codeSent(try client.verificationCodeSent(from: reply))
       }
@@ -200,16 +199,18 @@ extension UserPoolExchanges {
     }
   }
 
-  /// - Parameter isSentOnce: true for a request that changes something, makes the pool send a
-  ///   message, or lets it judge a secret. Then the connection is a new one.
-  private func send(
+  /// - Parameter isSentOnce: for what changes something, makes the pool send a message, or judges a
+  ///   secret: the connection is a new one then.
+  func send(
     _ action: PoolAccountCall, isSentOnce: Bool, _ request: () throws(InvalidInput) -> HTTPRequest,
     reading read: @escaping (HTTPReply) throws(UpstreamFailure) -> AccountResult
   ) {
     let client = action.client
     do throws(UpstreamFailure) {
       let request = try upstream.checked(request)
-      let secrets = action.call.input.secrets + [action.token].filter { !$0.isEmpty }
+      let secrets =
+        action.call.input.secrets + action.call.metadata.secrets
+        + action.call.validationData.secrets + [action.token].filter { !$0.isEmpty }
       sender.send(
         exchange(
           request, client, secrets: secrets, isSentOnce: isSentOnce,

@@ -6,7 +6,7 @@ public enum AccountArguments {
   /// Options with a value.
   private static let withValue = [
     "--socket", "-p", "--profile", "--username", "--attribute", "--name", "--preferred",
-    "--enabled",
+    "--enabled", MetadataOption.name,
   ]
 
   /// Names of the actions.

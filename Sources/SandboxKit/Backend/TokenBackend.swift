@@ -98,7 +98,7 @@ enum TokenBackend {
   ) throws(ServiceError) -> HTTPReply {
     guard state.accepts(hostOf: request) else { throw hostNotAuthorized }
     guard let session = request.bearerToken, state.users.closeSession(session) else {
-      throw ServiceError(status: 401, "Unauthorized", "no such session")
+      throw ServiceError(status: 401, "SessionUnknown", "no such session")
     }
     return HTTPReply(json: [:])
   }
@@ -231,7 +231,7 @@ extension SandboxState {
     let holder = bearer.flatMap { users.holder(ofSession: $0) }
     guard accepts(hostOf: request) else { throw TokenBackend.hostNotAuthorized }
     guard bearer == nil || bearer == backendToken || holder != nil || backendToken == nil else {
-      throw ServiceError(status: 401, "Unauthorized", "no such session")
+      throw ServiceError(status: 401, "SessionUnknown", "no such session")
     }
     guard let user = users.user(name) else {
       throw ServiceError(status: 404, "NotFound", "user '\(name)' is not known")
@@ -241,7 +241,7 @@ extension SandboxState {
       throw ServiceError(status: 403, "Forbidden", "the session is another user's")
     }
     guard holder == name || !users.needsSession(user) else {
-      throw ServiceError(status: 401, "Unauthorized", "user '\(name)' must sign in")
+      throw ServiceError(status: 401, "SignInRequired", "user '\(name)' must sign in")
     }
   }
 }

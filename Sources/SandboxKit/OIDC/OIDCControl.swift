@@ -43,6 +43,7 @@ extension OIDCProvider {
       try fields.word("Authentication", OIDCClient.Authentication.self) ?? client.authentication
     client.redirectURIs = try fields.texts("RedirectUris") ?? client.redirectURIs
     client.logoutURIs = try fields.texts("LogoutUris") ?? client.logoutURIs
+    client.audiences = try fields.texts("Audiences") ?? client.audiences
     client.rotation = try fields.word("Rotation", OIDCClient.Rotation.self) ?? client.rotation
     client.grace = try fields.integer("Grace", in: 0...3600) ?? client.grace
     if let names = try fields.texts("Grants") {
@@ -101,12 +102,16 @@ extension OIDCSettings {
     namesIssuer = try fields.bool("NamesIssuer") ?? namesIssuer
     givesIDTokenAtRenewal =
       try fields.bool("IdTokenAtRenewal") ?? givesIDTokenAtRenewal
+    givesNonceAtRenewal = try fields.bool("NonceAtRenewal") ?? givesNonceAtRenewal
+    namesParty = try fields.bool("NamesParty") ?? namesParty
     wantsOfflineAccess = try fields.bool("WantsOfflineAccess") ?? wantsOfflineAccess
     codeLifetime = try fields.integer("CodeLifetime", in: 1...day) ?? codeLifetime
     tokenLifetime = try fields.integer("TokenLifetime", in: 1...day) ?? tokenLifetime
     refreshLifetime = try fields.integer("RefreshLifetime", in: 1...365 * day) ?? refreshLifetime
     deviceLifetime = try fields.integer("DeviceLifetime", in: 1...day) ?? deviceLifetime
     deviceInterval = try fields.integer("DeviceInterval", in: 0...300) ?? deviceInterval
+    deviceLifetimeForm =
+      try fields.word("DeviceLifetimeForm", LifetimeForm.self) ?? deviceLifetimeForm
     for lie in Lie.allCases {
       if let count = try fields.integer(lie.rawValue, in: 0...1000) { lies[lie] = count }
     }

@@ -19,15 +19,19 @@ extension OIDCCall {
       expiration: now.addingTimeInterval(Double(settings.deviceLifetime)),
       interval: settings.deviceInterval)
     let page = base + OIDCService.prefix + "/activate"
+    var members: [String: JSON] = [
+      "device_code": .string(code), "user_code": .string(userCode),
+      "verification_uri": .string(page),
+      "verification_uri_complete": .string(page + "?user_code=" + userCode),
+      "interval": .number(Double(settings.deviceInterval)),
+    ]
+    switch settings.deviceLifetimeForm {
+    case .number: members["expires_in"] = .number(Double(settings.deviceLifetime))
+    case .text: members["expires_in"] = .string(String(settings.deviceLifetime))
+    case .none: break
+    }
     return HTTPReply(
-      headers: [HTTPField("Cache-Control", "no-store")],
-      json: [
-        "device_code": .string(code), "user_code": .string(userCode),
-        "verification_uri": .string(page),
-        "verification_uri_complete": .string(page + "?user_code=" + userCode),
-        "expires_in": .number(Double(settings.deviceLifetime)),
-        "interval": .number(Double(settings.deviceInterval)),
-      ])
+      headers: [HTTPField("Cache-Control", "no-store")], json: .object(members))
   }
 
   func poll(

@@ -50,10 +50,20 @@ struct OIDCSettings: Sendable {
     case loopback
   }
 
-  /// The kinds of lies; a count says how many of the next replies have each.
+  /// How a reply says how long a device code lasts.
+  enum LifetimeForm: String, Sendable, CaseIterable {
+    case number
+    case text
+    /// Not at all, against RFC 8628.
+    case none
+  }
+
+  /// How many of the next replies it concerns lie.
   enum Lie: String, Sendable, CaseIterable {
     /// An ID token of another sign-in.
     case nonce = "Nonce"
+    /// The same at a renewal.
+    case renewedNonce = "RenewedNonce"
     /// An ID token of another user, at a renewal.
     case subject = "Subject"
     case audience = "Audience"
@@ -89,7 +99,11 @@ struct OIDCSettings: Sendable {
   /// Whether responses of the browser name the issuer, and the document announces that.
   var namesIssuer = true
   var givesIDTokenAtRenewal = true
-  /// Whether only the scope `offline_access` gives refresh tokens.
+  /// Whether renewed ID tokens repeat the nonce of the first one (OpenID Connect Core 1.0, 12.2).
+  var givesNonceAtRenewal = false
+  /// Whether ID tokens for several audiences name the client that asked (`azp`).
+  var namesParty = true
+  /// Refresh tokens only with `offline_access`.
   var wantsOfflineAccess = true
   /// In seconds.
   var codeLifetime = 300
@@ -97,6 +111,7 @@ struct OIDCSettings: Sendable {
   var refreshLifetime = 86_400
   var deviceLifetime = 600
   var deviceInterval = 5
+  var deviceLifetimeForm = LifetimeForm.number
   var lies: [Lie: Int] = [:]
 
   /// Whether the next reply has this lie. If so, one of the lies is used up.
@@ -136,6 +151,8 @@ struct OIDCClient: Sendable {
   var authentication = Authentication.none
   var redirectURIs: [String] = []
   var logoutURIs: [String] = []
+  /// For whom its ID tokens are beside it.
+  var audiences: [String] = []
   var grants = Set(Grant.allCases)
   var rotation = Rotation.on
   /// The seconds for which the previous refresh token is still accepted.
@@ -143,6 +160,11 @@ struct OIDCClient: Sendable {
 
   init(id: String) {
     self.id = id
+  }
+
+  /// `aud`: one text, or a list.
+  var audience: JSON {
+    audiences.isEmpty ? .string(id) : .array(([id] + audiences).map { .string($0) })
   }
 }
 
@@ -172,6 +194,8 @@ struct OIDCFamily: Sendable {
   var current: String
   var previous: String?
   var rotated: Date?
+  /// Of the sign-in by browser.
+  var nonce: String?
   var isRevoked = false
 }
 

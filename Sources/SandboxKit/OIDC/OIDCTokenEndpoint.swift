@@ -44,6 +44,7 @@ extension OIDCCall {
       base64URL(Cryptography.sha256(Array(verifier.utf8))) == code.challenge
     else { throw .invalidGrant("code_verifier does not fit the code") }
     let family = newFamily(client, code.user, code.scopes, code.signedIn, &state)
+    state.oidc.families[family]?.nonce = code.nonce
     state.oidc.codes[value]?.family = family
     return try tokens(of: family, nonce: code.nonce, isRenewal: false, client, in: &state)
   }
@@ -83,7 +84,10 @@ extension OIDCCall {
         throw OAuthFault("invalid_scope", "more than was granted")
       }
     }
-    return try tokens(of: id, nonce: nil, isRenewal: true, client, in: &state)
+    let nonce =
+      state.oidc.settings.takes(.renewedNonce)
+      ? "wrong" : state.oidc.settings.givesNonceAtRenewal ? family.nonce : nil
+    return try tokens(of: id, nonce: nonce, isRenewal: true, client, in: &state)
   }
 
   // MARK: Tokens
@@ -153,15 +157,17 @@ extension OIDCCall {
       "iss": .string(
         lies(.issuer, &state) ? "https://evil.example/" : issuer(state.oidc.settings)),
       "sub": .string("sandbox|" + user),
-      "aud": .string(lies(.audience, &state) ? "another-client" : client.id),
+      "aud": lies(.audience, &state) ? "another-client" : client.audience,
       "iat": .number(Double(begin)),
       "exp": .number(Double(begin + state.oidc.settings.tokenLifetime)),
       "auth_time": .number(Double(family.signedIn.epochSeconds)),
       "preferred_username": .string(user), "email": .string(user + "@example.com"),
       "email_verified": true,
     ]
+    if !client.audiences.isEmpty, state.oidc.settings.namesParty {
+      claims["azp"] = .string(client.id)
+    }
     if lies(.party, &state) { claims["azp"] = "another-client" }
-    // Only in the first ID token (OpenID Connect Core 1.0, 12.2).
     if let nonce { claims["nonce"] = .string(lies(.nonce, &state) ? "wrong" : nonce) }
     if lies(.unsigned, &state) { return unsigned(claims) }
     if lies(.symmetric, &state) { return symmetric(claims, key: client.secret ?? "secret") }

@@ -219,6 +219,34 @@ struct TokenCallbackTests {
     expect(found?.protocolError.kind, equals: .permanent)
   }
 
+  /// Whatever a host shows: a header, a certificate, a socket or nothing. "Sign in" would be told where
+  /// nobody can.
+  @Test func anUnknownHostIsTheOperatorsToMendToo() throws {
+    let query = try Samples.query
+    let http = HTTPBackend(name: "corp", takesSignIns: false)
+    func failure(_ status: Int, _ body: String) -> UpstreamFailure? {
+      CredCoreTests.failure { () throws(UpstreamFailure) in
+        _ = try http.token(from: Samples.reply(status, body), to: query)
+      }
+    }
+    for body in ["", "no", "{}", #"{"Code":"Unauthorized","Message":"who is it?"}"#] {
+      let found = failure(401, body)
+      expect(found?.code, equals: .backendRejected)
+      expect(found?.failureClass, equals: .permanentConfiguration)
+      expect(found?.severity, equals: .operatorMustAct)
+      expect(found?.refusesHost == true && found?.findsRequestWrong == false)
+      expect(found?.message.contains("does not know this host") == true)
+      expect(found?.protocolError.kind, equals: .permanent)
+    }
+    // A backend that speaks of the user says so.
+    for code in ["SignInRequired", "SessionUnknown"] {
+      let found = failure(401, #"{"Code":"\#(code)"}"#)
+      expect(found?.code == .signInRequired && found?.refusesHost == false, "\(code)")
+    }
+    expect(failure(403, "")?.failureClass, equals: .refusedByBackend)
+    expect(failure(404, "")?.failureClass, equals: .unknownUser)
+  }
+
   @Test func aWebPageIsNoReply() {
     let failure = failure(Samples.reply(200, "\n<html><h1>Sign in to HotelWiFi</h1>"))
     expect(failure?.message.contains("captive portal") == true)
@@ -379,6 +407,14 @@ struct GlobalSignOutTests {
   @Test func aSignOutThatTheHostMayNotAskForFails() {
     #expect(throws: UpstreamFailure.self) {
       try backend.checkSignOut(Samples.reply(401, #"{"Code":"HostNotAuthorized"}"#))
+    }
+    // Where users cannot sign in, 401 is about the host.
+    let trusting = HTTPBackend(name: "corp", takesSignIns: false)
+    #expect(throws: UpstreamFailure.self) {
+      try trusting.checkSignOut(Samples.reply(401, ""))
+    }
+    #expect(throws: Never.self) {
+      try trusting.checkSignOut(Samples.reply(401, #"{"Code":"SessionUnknown"}"#))
     }
   }
 

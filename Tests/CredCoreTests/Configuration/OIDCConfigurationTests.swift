@@ -40,6 +40,18 @@ struct OIDCConfigurationTests {
       equals: ["http://127.0.0.1/okta"])
   }
 
+  @Test func anAudienceIsTrustedByItsNameAndNoPattern() throws {
+    let settings = try #require(
+      try oidc(Self.keys + "trusted_audiences = 1234@project, https://api.example.com/\n"))
+    expect(settings.trustedAudiences, equals: ["1234@project", "https://api.example.com/"])
+    for wrong in ["*", "project-*", "é"] {
+      let errors = read(Self.keys + "trusted_audiences = \(wrong)\n").diagnostics
+      expect(
+        errors.first?.message.contains("is not an audience: 1 to 512 printable characters") == true,
+        "\(errors)")
+    }
+  }
+
   @Test func everyKeyIsRead() throws {
     let settings = try #require(
       try oidc(

@@ -141,6 +141,15 @@ struct DeviceGrantTests {
     expect(try Self.grant(google).url, equals: "https://www.google.com/device")
   }
 
+  /// As at the token endpoint.
+  @Test func numbersMayBeTextsAndACodeWithoutALifetimeEndsAfterFiveMinutes() throws {
+    expect(try Self.grant([("expires_in", #""900""#)]).lifetime, equals: .seconds(900))
+    expect(try Self.grant([("interval", #""9""#)]).interval, equals: .seconds(9))
+    for none in [nil, "null"] {
+      expect(try Self.grant([("expires_in", none)]).lifetime, equals: .seconds(300))
+    }
+  }
+
   @Test func whatCannotBeShownOrPolledIsRefused() throws {
     let wrong: [(String, String?)] = [
       ("device_code", nil), ("device_code", #""""#), ("device_code", #""a\n""#),
@@ -148,8 +157,9 @@ struct DeviceGrantTests {
       ("user_code", "\"\(String(repeating: "x", count: 65))\""),
       ("verification_uri", nil), ("verification_uri", #""http://login.example.com/""#),
       ("verification_uri", #""javascript:alert(1)""#),
-      ("verification_uri_complete", #""http://127.0.0.1/""#), ("expires_in", nil),
-      ("expires_in", "0"), ("expires_in", "-5"),
+      ("verification_uri_complete", #""http://127.0.0.1/""#),
+      ("expires_in", "0"), ("expires_in", "-5"), ("expires_in", #""soon""#),
+      ("expires_in", #""0""#), ("expires_in", "[600]"),
     ]
     for change in wrong {
       #expect(throws: UpstreamFailure.self, "\(change)") { try Self.grant([change]) }

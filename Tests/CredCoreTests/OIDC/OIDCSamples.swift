@@ -36,10 +36,12 @@ enum OIDCSamples {
   }
 
   static func client(
-    _ authentication: ClientAuthentication = .none, _ changed: [(String, String?)] = []
+    _ authentication: ClientAuthentication = .none, _ changed: [(String, String?)] = [],
+    trusting audiences: [String] = []
   ) throws -> OIDCClient {
     try OIDCClient(
-      backend: "okta", provider: provider(changed), id: "client-1", authentication: authentication)
+      backend: "okta", provider: provider(changed), id: "client-1", authentication: authentication,
+      trustedAudiences: audiences)
   }
 
   static func secrets(seed: UInt64 = 7) -> AuthorizationSecrets {

@@ -118,10 +118,11 @@ struct OIDCTokenTests {
   }
 
   private func signIn(
-    _ changed: [(String, String?)] = [], header: String = #"{"alg":"RS256"}"#
+    _ changed: [(String, String?)] = [], header: String = #"{"alg":"RS256"}"#,
+    trusting audiences: [String] = []
   ) throws -> OIDCTokens {
     let token = OIDCSamples.token([Self.nonce] + changed, header: header)
-    return try OIDCSamples.client().tokens(
+    return try OIDCSamples.client(trusting: audiences).tokens(
       from: OIDCSamples.tokens(id: token), Self.secrets, wallTime: OIDCSamples.now
     ).tokens.get()
   }
@@ -199,6 +200,37 @@ struct OIDCTokenTests {
     #expect(throws: Never.self) { try signIn([("iat", nil), ("auth_time", nil)]) }
   }
 
+  @Test func aFurtherAudienceIsTakenWhereItIsTrustedByName() throws {
+    let several = ("aud", Optional(#"["project-1","client-1"]"#))
+    let party = ("azp", Optional(#""client-1""#))
+    #expect(throws: Never.self) { try signIn([several, party], trusting: ["project-1"]) }
+    for trusted in [[], ["project-2"], ["Project-1", "project-"]] {
+      let failure = #expect(throws: UpstreamFailure.self) {
+        try signIn([several, party], trusting: trusted)
+      }
+      expect(
+        failure?.message.contains(
+          #"is for "project-1" too (aud): if the provider means it so, name it in trusted_audiences"#
+        ) == true, "\(failure?.message ?? "")")
+    }
+    #expect(throws: UpstreamFailure.self) {
+      try signIn([("aud", #"["project-1"]"#), party], trusting: ["project-1"])
+    }
+  }
+
+  @Test func amongSeveralAudiencesTheTokenNamesItsClient() throws {
+    let several = ("aud", Optional(#"["client-1","project-1"]"#))
+    for party in [nil, "null", #""project-1""#, "7"] {
+      let failure = #expect(throws: UpstreamFailure.self) {
+        try signIn([several, ("azp", party)], trusting: ["project-1"])
+      }
+      expect(failure?.message.contains("(azp)") == true, "\(party ?? "none")")
+    }
+    #expect(throws: Never.self) {
+      try signIn([("aud", #"["client-1","client-1"]"#)], trusting: ["project-1"])
+    }
+  }
+
   @Test func theProvidersOwnClockDecides() throws {
     let token = OIDCSamples.token([Self.nonce])
     var reply = OIDCSamples.tokens(id: token)
@@ -229,11 +261,12 @@ struct OIDCTokenTests {
   // MARK: Renewal (OpenID Connect Core 1.0, 12.2)
 
   private func renewal(
-    _ changed: [(String, String?)] = [], hasID: Bool = true, refresh: String? = "refresh-2"
+    _ changed: [(String, String?)] = [], hasID: Bool = true, refresh: String? = "refresh-2",
+    after first: IDToken? = nil
   ) throws -> OIDCTokenReply {
     let token = hasID ? OIDCSamples.token(changed) : nil
     return try OIDCSamples.client().renewal(
-      from: OIDCSamples.tokens(id: token, refresh: refresh), of: "user-1",
+      from: OIDCSamples.tokens(id: token, refresh: refresh), of: "user-1", nonce: first?.nonce,
       wallTime: OIDCSamples.now)
   }
 
@@ -241,6 +274,26 @@ struct OIDCTokenTests {
     expect(try renewal().tokens.get().refresh, equals: Secret("refresh-2"))
     expect(try renewal([("nonce", #""first""#)]).tokens.get().id.subject, equals: "user-1")
     expect(try renewal(refresh: nil).refresh == nil)
+  }
+
+  @Test func aRenewedTokenMayRepeatTheNonceAndNameNoOther() throws {
+    let first = try signIn().id
+    expect(first.nonce != nil)
+    for same in [Self.nonce, ("nonce", nil), ("nonce", "null")] {
+      let renewed = try renewal([same], after: first)
+      expect(try renewed.tokens.get().id.subject, equals: "user-1")
+    }
+    for other in [#""other""#, #""""#, "7"] {
+      let renewed = try renewal([("nonce", other)], after: first)
+      let failure = #expect(throws: UpstreamFailure.self) { try renewed.tokens.get() }
+      expect(
+        failure?.message.contains("belongs to another sign-in than the session that was renewed")
+          == true)
+      // The user is the same one: the session may have better luck with its next token.
+      expect(failure?.failureClass, equals: .permanentConfiguration)
+      expect(renewed.refresh, equals: Secret("refresh-2"))
+    }
+    expect(try signIn([("nonce", Self.nonce.1)]).id.nonce, equals: first.nonce)
   }
 
   /// The former refresh token may be dead: the new one is kept, whatever is wrong beside it.

@@ -86,6 +86,33 @@ struct AccountRequestTests {
     expect(message(#""action":"# + members) != nil)
   }
 
+  @Test func textsForTriggersComeWithWhatRunsThem() throws {
+    let metadata = try ClientMetadata([("a", Secret("1"))])
+    let taken: [String: String] = [
+      "sign-up": #","username":"u","password":"p""#, "confirm": #","username":"u","code":"1""#,
+      "resend": #","username":"u""#, "forgot-password": #","username":"u""#,
+      "reset-password": #","username":"u","code":"1","password":"p""#,
+      "set-attributes": #","attributes":{"email":"e"}"#, "verify-attribute": #","name":"email""#,
+    ]
+    for action in AccountAction.allCases.map(\.rawValue) {
+      let line = #""action":"\#(action)"\#(taken[action] ?? ""),"client_metadata":{"a":"1"}"#
+      guard taken[action] != nil else {
+        expect(message(line)?.contains("does not belong to action") == true, "\(action)")
+        continue
+      }
+      guard case .account(let account) = try parse(line) else {
+        return expect(Bool(false), "\(action)")
+      }
+      expect(account.metadata == metadata && account.validationData == nil, "\(action)")
+      let validated = line + #","validation_data":{"b":"2"}"#
+      expect(message(validated) == nil, equals: action == "sign-up", "\(action)")
+    }
+    let twice = #","client_metadata":{"a":"1"},"validation_data":{"a":"2"}"#
+    expect(
+      message(#""action":"sign-up","username":"u","password":"p""# + twice)?
+        .contains("must not have a name in common") == true)
+  }
+
   @Test func aChoiceOfFactorsNamesWhatChangesAlone() throws {
     let user = try PoolUser(
       JSONValue.parse(

@@ -190,6 +190,47 @@ struct UserPoolRequestTests {
         + #""Password":"p""#)
   }
 
+  @Test func textsForTriggersStandWhereCognitoTakesThem() throws {
+    let metadata = try ClientMetadata([("k", Secret("v"))])
+    expectRequest(
+      try client.signUp(
+        SignUp(username: "alice", password: Secret("p")), as: user, metadata: metadata,
+        validationData: ClientMetadata([("b", Secret("2"))])), "SignUp",
+      #"\#(Self.id),"Username":"alice","Password":"p","#
+        + #""ValidationData":[{"Name":"b","Value":"2"}],\#(Self.metadata)"#)
+    let requests: [HTTPRequest] = [
+      try client.confirmSignUp(user, code: Secret("1"), metadata: metadata),
+      client.resendConfirmationCode(user, metadata: metadata),
+      client.forgotPassword(user, metadata: metadata),
+      try client.confirmForgotPassword(
+        user, code: Secret("1"), password: Secret("p"), metadata: metadata),
+      try client.updateAttributes(
+        accessToken: PoolSamples.token, [NamedSecret(name: "email", value: Secret("e"))],
+        metadata: metadata),
+      try client.getVerificationCode(
+        accessToken: PoolSamples.token, of: "email", metadata: metadata),
+    ]
+    for request in requests {
+      let text = request.body.exposedText() ?? ""
+      expect(text.contains(Self.metadata), "\(text)")
+    }
+  }
+
+  @Test func nobodyHasANameOfTheSameForm() {
+    let name = { (text: String, salt: UInt64) in
+      UserPoolClient.nameOfNobody(like: text, salt: salt)
+    }
+    expect(name("alice", 7).hasPrefix("alice-credd-") && name("alice", 7).utf8.count == 28)
+    let address = name("alice@example.com", 7)
+    expect(address.hasPrefix("alice-credd-") && address.hasSuffix("@example.com"), "\(address)")
+    // It is the same one as long as the daemon runs, and another one for another name or daemon.
+    expect(name("alice", 7), equals: name("alice", 7))
+    expect(Set([name("alice", 7), name("alice", 8), name("alicf", 7)]).count, equals: 3)
+    for long in [String(repeating: "é", count: 128), String(repeating: "x", count: 120) + "@b.c"] {
+      expect((1...128).contains(name(long, 7).unicodeScalars.count))
+    }
+  }
+
   @Test func theOwnAccount() throws {
     let token = PoolSamples.token
     let access = #""AccessToken":"access.token""#

@@ -131,6 +131,30 @@ struct ProviderRenewalTests {
     expect(try fixture.ask(#"{"op":"identity"}"#)["Username"]?.text, equals: "alice")
   }
 
+  /// OpenID Connect Core 1.0, 12.2: the nonce of a renewed token is that of the first one, also after a
+  /// restart.
+  @Test func aRenewedTokenOfAnotherSignInIsNotUsed() throws {
+    let (fixture, provider) = try ServiceFixture.ofProvider()
+    _ = try fixture.signInAtProvider(provider)
+    fixture.advance(by: .seconds(60))
+    provider.renewedNonce = provider.nonce
+    expect(try fixture.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    for isRestarted in [false, true] {
+      if isRestarted { try fixture.restart(Configured.provider()) }
+      fixture.advance(by: .seconds(600))
+      provider.renewedNonce = "another"
+      let reply = try fixture.ask(#"{"refresh":true,"wait":1}"#)
+      expect(reply.errorCode, equals: "TokenRejected")
+      expect(reply.errorMessage?.contains("another sign-in") == true, "\(reply)")
+      // It is the same user's, who stays signed in.
+      expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedIn")
+      provider.renewedNonce = provider.nonce
+      fixture.advance(by: .seconds(600))
+      expect(try fixture.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    }
+    expect(provider.misuses, equals: 0)
+  }
+
   /// A new refresh token that came with an ID token of no use is the one that lives.
   @Test func aRotatedTokenIsKeptThoughTheRestIsOfNoUse() throws {
     let (fixture, provider) = try ServiceFixture.ofProvider()

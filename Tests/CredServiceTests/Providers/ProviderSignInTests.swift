@@ -29,6 +29,30 @@ struct ProviderSignInTests {
     expect(fixture.service.openSignIns, equals: 0)
   }
 
+  /// Zitadel and others give tokens that are for a project too.
+  @Test func aSecondAudienceIsTakenWhereItIsTrusted() throws {
+    for (keys, isTaken) in [("", false), ("trusted_audiences = project-2 project-1", true)] {
+      let (fixture, provider) = try ServiceFixture.ofProvider(
+        Configured.provider(backend: keys))
+      provider.moreAudiences = ["project-1"]
+      provider.moreClaims = #","azp":"client-1""#
+      let reply = try fixture.signInAtProvider(provider)
+      guard isTaken else {
+        expect(reply.errorCode, equals: "TokenRejected")
+        let message = reply.errorMessage ?? ""
+        expect(message.contains("trusted_audiences") && message.contains("project-1"), "\(reply)")
+        continue
+      }
+      expect(reply.state, equals: "signedIn", "\(reply)")
+      fixture.advance(by: .seconds(3601))
+      expect(try fixture.ask(#"{"wait":60}"#).accessKeyID != nil)
+      // Who asks for the token stays the client.
+      provider.moreClaims = #","azp":"project-1""#
+      fixture.advance(by: .seconds(3601))
+      expect(try fixture.ask(#"{"wait":1}"#).errorCode, equals: "TokenRejected")
+    }
+  }
+
   @Test func aGetThatWaitsGoesOnWhenTheBrowserIsDone() throws {
     let (fixture, provider) = try ServiceFixture.ofProvider()
     let waiting = fixture.connect()

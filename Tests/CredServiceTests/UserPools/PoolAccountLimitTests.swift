@@ -35,12 +35,12 @@ struct PoolAccountLimitTests: PoolAccountTesting {
 
   @Test func actionsBeforeASignInAreLimitedAndAudited() throws {
     let (fixture, pool) = try fixture()
-    pool.faults["ForgotPassword"] = [Self.ok, Self.ok, Self.ok, Self.ok]
+    pool.faults["ForgotPassword"] = Array(repeating: Self.ok, count: 8)
     let forgot = line(#""forgot-password","username":"bob""#)
     for _ in 0..<3 { expect(try fixture.ask(forgot).errorCode == nil) }
     let refused = try fixture.ask(forgot)
     expect(refused.errorCode, equals: "TooManyRequests")
-    expect(pool.operations.count, equals: 3)
+    expect(pool.bodies.count { $0["Username"]?.text == "bob" }, equals: 3)
     let entries = fixture.host.log.entries.filter {
       $0["message_id"] == JournalEvent.accountAction.rawValue
     }
@@ -98,30 +98,71 @@ struct PoolAccountLimitTests: PoolAccountTesting {
     }
   }
 
-  /// A code that was sent reads like one that was not, whatever the reason. The journal knows it.
-  @Test func codesThatAreAskedForTellNobodyWhoHasAnAccount() throws {
-    let sent = FakeHTTP.Answer.reply(
+  private static func sent(to place: String) -> FakeHTTP.Answer {
+    .reply(
       200,
-      #"{"CodeDeliveryDetails":{"Destination":"a***@e***","DeliveryMedium":"EMAIL"}}"#)
-    for action in ["forgot-password", "resend"] {
+      #"{"CodeDeliveryDetails":{"Destination":"\#(place)","DeliveryMedium":"EMAIL"}}"#)
+  }
+
+  /// What a pool may answer to such a request.
+  private static let codeErrors = [
+    nil, "UserNotFoundException", "NotAuthorizedException", "InvalidParameterException",
+    "UserNotConfirmedException", "CodeDeliveryFailureException", "LimitExceededException",
+    "UserLambdaValidationException", "UnexpectedLambdaException", "NewFangledException",
+  ]
+
+  /// The reply to a user, and the journal's reason, where the pool has these answers for nobody and for
+  /// the user.
+  private func askForCode(
+    _ action: String, nobody: FakeHTTP.Answer, user: FakeHTTP.Answer
+  ) throws -> (reply: Reply, reason: String?) {
+    let (fixture, pool) = try fixture()
+    pool.faults = ["ForgotPassword": [nobody, user], "ResendConfirmationCode": [nobody, user]]
+    let reply = try fixture.ask(line(#""\#(action)","username":"u""#))
+    expect(reply.errorCode == nil, "\(reply)")
+    // The first question is about a name that nobody has.
+    expect(pool.bodies.first?["Username"]?.text?.hasPrefix("u-credd-") == true)
+    expect(pool.bodies.dropFirst().map { $0["Username"]?.text }, equals: ["u"])
+    let entry = fixture.host.log.entries.last {
+      $0["message_id"] == JournalEvent.accountAction.rawValue
+    }
+    return (reply, entry?["reason"])
+  }
+
+  /// A code that was sent reads like one that was not, whatever the reason. The journal knows it.
+  @Test(arguments: ["forgot-password", "resend"])
+  func codesThatAreAskedForTellNobodyWhoHasAnAccount(_ action: String) throws {
+    for nobody in [
+      FakePool.refusal("UserNotFoundException", "User does not exist."),
+      FakePool.refusal("InvalidParameterException", "x"), .failure(.timeout), .reply(200, "{}"),
+    ] {
       var replies: Set<String> = []
-      for error in [
-        nil, "UserNotFoundException", "NotAuthorizedException", "InvalidParameterException",
-        "UserNotConfirmedException", "CodeDeliveryFailureException", "LimitExceededException",
-        "UserLambdaValidationException", "UnexpectedLambdaException", "NewFangledException",
-      ] {
-        let (fixture, pool) = try fixture()
-        let answer = error.map { FakePool.refusal($0, "Password attempts exceeded") } ?? sent
-        pool.faults = ["ForgotPassword": [answer], "ResendConfirmationCode": [answer]]
-        let reply = try fixture.ask(line(#""\#(action)","username":"u""#))
-        expect(reply.errorCode == nil && reply["Delivery"] == nil, "\(reply)")
+      for error in Self.codeErrors {
+        let user =
+          error.map { FakePool.refusal($0, "Password attempts exceeded") }
+          ?? Self.sent(to: "a***@e***")
+        let (reply, reason) = try askForCode(action, nobody: nobody, user: user)
+        expect(reply["Delivery"] == nil, "\(reply)")
+        expect(reason, equals: error)
         replies.insert(reply.text)
-        let entry = fixture.host.log.entries.last {
-          $0["message_id"] == JournalEvent.accountAction.rawValue
-        }
-        expect(entry?["reason"], equals: error, "\(action)")
       }
       expect(replies.count, equals: 1, "\(replies)")
+    }
+  }
+
+  /// A pool that hides who exists says of everybody where a code went, and so does credd.
+  @Test(arguments: ["forgot-password", "resend"])
+  func whereThePoolHidesWhoExistsTheReplySaysWhereACodeWent(_ action: String) throws {
+    for error in Self.codeErrors {
+      let user =
+        error.map { FakePool.refusal($0, "Password attempts exceeded") }
+        ?? Self.sent(to: "a***@e***")
+      let (reply, reason) = try askForCode(
+        action, nobody: Self.sent(to: "x***@y***"), user: user)
+      expect(reply["Delivery"]?["Medium"]?.text, equals: "email")
+      let place = error == nil ? "a***@e***" : "x***@y***"
+      expect(reply["Delivery"]?["Destination"]?.text, equals: place, "\(error ?? "")")
+      expect(reason, equals: error)
     }
   }
 }

@@ -60,6 +60,30 @@ struct PoolAccountTests: PoolAccountTesting {
     expect(pool.operations, equals: [])
   }
 
+  @Test func textsForTriggersGoWhereTheBackendAllowsThem() throws {
+    let signUp =
+      #""sign-up","username":"u","password":"Password-1","client_metadata":{"a":"1"},"#
+      + #""validation_data":{"b":"2"}"#
+    let (refusing, none) = try fixture()
+    let refused = try refusing.ask(line(signUp))
+    expect(refused.errorCode, equals: "InvalidRequest")
+    expect(refused.errorMessage?.contains("client_metadata = no") == true)
+    expect(none.operations, equals: [])
+    let (fixture, pool) = try fixture(Self.all + "client_metadata = yes\n")
+    pool.faults["SignUp"] = [.reply(200, #"{"UserConfirmed":true,"UserSub":"s"}"#)]
+    expect(try fixture.ask(line(signUp))["Confirmed"]?.bool, equals: true)
+    expect(pool.bodies.last?["ClientMetadata"]?["a"]?.text, equals: "1")
+    expect(pool.bodies.last?["ValidationData"]?[0]?["Value"]?.text, equals: "2")
+    // What a trigger says does not repeat them.
+    pool.faults["ConfirmSignUp"] = [
+      FakePool.refusal("UserLambdaValidationException", "refused for Hush-hush-1")
+    ]
+    let confirm =
+      #""confirm","username":"u","code":"1","client_metadata":{"reason":"Hush-hush-1"}"#
+    let reply = try fixture.ask(line(confirm))
+    expect(reply.errorCode != nil && !"\(reply)".contains("Hush-hush-1"), "\(reply)")
+  }
+
   @Test func anActionOnTheOwnAccountNeedsASignIn() throws {
     let (fixture, pool) = try fixture()
     for action in AccountAction.allCases where action.isOwn {

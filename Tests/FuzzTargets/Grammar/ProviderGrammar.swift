@@ -59,7 +59,10 @@ extension Dice {
       ("device_code", .string(text("abcXYZ019-_", 1...40))),
       ("user_code", .string(once(in: 10) ? pick(["", "a\nb", "é"]) : text("BCDFGHJK-", 4...9))),
       (pick(["verification_uri", "verification_url"]), endpoint("activate")),
-      ("expires_in", .raw(once(in: 8) ? pick(["0", "-1", "1e9", "\"600\""]) : "600")),
+      (
+        "expires_in",
+        .raw(once(in: 8) ? pick(["0", "-1", "1e9", "\"600\"", "null", "\"soon\""]) : "600")
+      ),
     ]
     if once(in: 2) { members.append(("interval", .raw(pick(["5", "0", "-1", "1e9", "null"])))) }
     if once(in: 2) { members.append(("verification_uri_complete", endpoint("activate?c=1"))) }
@@ -89,13 +92,17 @@ extension Dice {
           ? .raw(
             pick([
               #"["client-1"]"#, #"["client-1","other"]"#, "[]", #""other""#, "null",
-              #"["client-1",7]"#,
+              #"["client-1",7]"#, #"["project-1","client-1"]"#, #"["project-1"]"#,
+              #"["client-1","project-1","other"]"#,
             ])) : .string("client-1")
       ),
       ("exp", .raw(once(in: 10) ? pick(["1699999999", "0", "\"x\"", "1e99"]) : "1700003600")),
       ("iat", .raw(once(in: 10) ? pick(["1700009999", "null"]) : "1700000000")),
     ]
-    if once(in: 6) { claims.append(("azp", .string(pick(["client-1", "other"])))) }
+    if once(in: 3) {
+      claims.append(("azp", .string(pick(["client-1", "client-1", "project-1", "other"]))))
+    }
+    if once(in: 4) { claims.append(("nonce", .raw(pick([#""n-1""#, #""other""#, "7", "null"])))) }
     let header = #"{"alg":"\#(once(in: 12) ? pick(["none", "None", "HS256", ""]) : "RS256")"}"#
     let parts = [header, written(disturbed(claims, once: 8))]
       .map { SecondBase64.encode(Array($0.utf8), last: "-_") }

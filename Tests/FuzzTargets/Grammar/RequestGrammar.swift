@@ -205,6 +205,9 @@ extension Dice {
       let key = pick(["code", "names", "device", "enabled", "password"])
       if !members.contains(where: { $0.name == key }) { members.append((key, value(key))) }
     }
+    for key in ["client_metadata", "validation_data"] where once(in: 6) {
+      members.append((key, metadata(key)))
+    }
     return members
   }
 

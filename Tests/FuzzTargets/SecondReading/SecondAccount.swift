@@ -3,11 +3,13 @@ import CredCore
 /// The second reading of `account`: the table of its actions in credd-protocol(7).
 extension SecondRequest {
   private static let keys: [String: Set<String>] = [
-    "sign-up": ["username", "password", "attributes"], "confirm": ["username", "code"],
-    "resend": ["username"], "forgot-password": ["username"],
-    "reset-password": ["username", "code", "password"], "get": [],
-    "change-password": ["old_password", "password"], "set-attributes": ["attributes"],
-    "verify-attribute": ["name", "code"], "delete-attributes": ["names"],
+    "sign-up": ["username", "password", "attributes", "client_metadata", "validation_data"],
+    "confirm": ["username", "code", "client_metadata"],
+    "resend": ["username", "client_metadata"], "forgot-password": ["username", "client_metadata"],
+    "reset-password": ["username", "code", "password", "client_metadata"], "get": [],
+    "change-password": ["old_password", "password"],
+    "set-attributes": ["attributes", "client_metadata"],
+    "verify-attribute": ["name", "code", "client_metadata"], "delete-attributes": ["names"],
     "mfa": ["preferred", "enabled"], "totp": ["code", "name"], "devices": ["after"],
     "remember-device": ["device", "remembered"], "forget-device": ["device"], "delete": [],
   ]
@@ -25,7 +27,9 @@ extension SecondRequest {
     if !keys.union(["op", "id", "purpose", "profile", "action"]).isSuperset(of: members.keys) {
       problem()
     }
-    return .account(AccountRequest(profile: profile, input: input(name)))
+    var account = AccountRequest(profile: profile, input: input(name))
+    (account.metadata, account.validationData) = triggerTexts()
+    return .account(account)
   }
 
   private mutating func input(_ name: String) -> AccountInput {

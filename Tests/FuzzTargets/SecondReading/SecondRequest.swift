@@ -15,7 +15,8 @@ struct SecondRequest {
     "respond": ["handle", "answers", "wait", "cancel", "client_metadata"],
     "account": [
       "profile", "action", "username", "password", "attributes", "code", "old_password", "name",
-      "names", "preferred", "enabled", "after", "device", "remembered",
+      "names", "preferred", "enabled", "after", "device", "remembered", "client_metadata",
+      "validation_data",
     ],
     "logout": ["profile", "global", "revoke"],
     "clear": ["profile", "what"],
@@ -188,13 +189,18 @@ extension SecondRequest {
       default: .host
       }
     var login = LoginRequest(profile: profile(), signIn: signIn, customRoleARN: role)
-    login.metadata = metadata("client_metadata")
-    login.validationData = metadata("validation_data")
+    (login.metadata, login.validationData) = triggerTexts()
+    return .login(login)
+  }
+
+  /// Both together have 64 texts at most, and no name twice.
+  mutating func triggerTexts() -> (ClientMetadata?, ClientMetadata?) {
+    let texts = (metadata("client_metadata"), metadata("validation_data"))
     let names = ["client_metadata", "validation_data"].flatMap {
       Array((members[$0]?.object ?? [:]).keys)
     }
     if names.count > 64 || Set(names).count < names.count { problem() }
-    return .login(login)
+    return texts
   }
 
   private mutating func device() -> SignInInput {
@@ -405,6 +411,8 @@ extension Operation {
       }
       return .respond(respond)
     case .account(var account):
+      account.metadata = account.metadata?.inOrder
+      account.validationData = account.validationData?.inOrder
       switch account.input {
       case .signUp(let signUp):
         account.input = .signUp(

@@ -171,7 +171,7 @@ struct SecondSnapshot: Equatable {
     for field in try list(bytes) {
       switch field.tag {
       case 1...6: parts[field.tag] = try text(field.value)
-      case 7: parts[field.tag] = "\(try word(field.value))"
+      case 7, 16: parts[field.tag] = "\(try word(field.value))"
       case 8: parts[field.tag] = try secret(field.value, most: 50_000)
       case 9, 10: parts[field.tag] = try providerToken(field.value)
       case 11, 12, 13: parts[field.tag] = try text(field.value)

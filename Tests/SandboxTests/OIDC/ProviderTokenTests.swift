@@ -183,6 +183,39 @@ struct ProviderTokenTests {
     expect(next.json?["refresh_token"] != nil)
   }
 
+  @Test func aRenewedTokenMayRepeatTheNonceOrHaveAnother() throws {
+    var provider = try TestProvider()
+    let (first, _) = try provider.signIn()
+    provider.control("", ["NonceAtRenewal": true])
+    let same = provider.renew(first)
+    expect(try claims(same)["nonce"]?.text, equals: "n-1")
+    provider.control("", ["RenewedNonce": 1])
+    let other = provider.renew(try #require(same.json?["refresh_token"]?.text))
+    expect(try claims(other)["nonce"]?.text, equals: "wrong")
+  }
+
+  @Test func aClientsTokensMayBeForOthersToo() throws {
+    var provider = try TestProvider()
+    provider.control(
+      "/client", ["ClientId": .string(TestProvider.client), "Audiences": ["project-1"]])
+    var token = try claims(provider.signIn().reply)
+    expect(token["aud"], equals: [.string(TestProvider.client), "project-1"])
+    expect(token["azp"]?.text, equals: TestProvider.client)
+    provider.control("", ["NamesParty": false])
+    token = try claims(provider.signIn().reply)
+    expect(token["azp"] == nil)
+  }
+
+  @Test func aDeviceCodesLifetimeMayBeATextOrMissing() throws {
+    var provider = try TestProvider()
+    let parameters = [("client_id", TestProvider.client), ("scope", "openid")]
+    for (form, lifetime) in [("text", JSON.string("600")), ("none", nil), ("number", 600)] {
+      provider.control("", ["DeviceLifetimeForm": .string(form)])
+      let reply = provider.post("/device", parameters)
+      expect(reply.json?["expires_in"], equals: lifetime, "\(form)")
+    }
+  }
+
   @Test func aRefusalMayHaveNoReason() throws {
     var provider = try TestProvider()
     let (token, _) = try provider.signIn()

@@ -73,15 +73,20 @@ extension HTTPBackend {
   ) throws(UpstreamFailure) -> TokenReply {
     guard reply.isSuccess, !reply.isWebPage else {
       let sent = query.logins.logins.map(\.token) + tokens
-      // Users cannot sign in here, so the usual meaning of 401 makes no sense: the operator must
-      // act.
-      let row =
-        reply.status == 401 && !takesSignIns && hostToken != nil ? FailureTable.hostRefused : nil
-      throw .backend(reply, from: upstream, row, said: reply.explanation(hiding: sent))
+      throw .backend(
+        reply, from: upstream, hostRefusal(reply), said: reply.explanation(hiding: sent))
     }
     return try query.reply(
       from: reply.body, limit: Limits.Upstream.backendReplyBytes, serverTime: reply.date,
       from: upstream)
+  }
+
+  /// What 401 means where users cannot sign in: nobody could do what its usual meaning asks for, so it
+  /// is about the host, and the operator has to act. Nil for another status, and where the backend itself
+  /// says that it speaks of the user.
+  private func hostRefusal(_ reply: HTTPReply) -> FailureTable.Row? {
+    guard reply.status == 401, !takesSignIns, !reply.speaksOfUser else { return nil }
+    return hostToken == nil ? FailureTable.hostUnknown : FailureTable.hostRefused
   }
 }
 
@@ -194,9 +199,11 @@ extension HTTPBackend {
 
   /// Accepts any success, and the statuses that mean an unknown session. A web page means neither.
   public func checkSignOut(_ reply: HTTPReply) throws(UpstreamFailure) {
-    let isUnknown = [401, 404, 410].contains(reply.status) && !reply.refusesHost
+    let row = hostRefusal(reply)
+    let isUnknown =
+      [401, 404, 410].contains(reply.status) && !reply.refusesHost && row == nil
     guard reply.isSuccess || isUnknown, !reply.isWebPage else {
-      throw .backend(reply, from: upstream, said: reply.explanation(hiding: tokens))
+      throw .backend(reply, from: upstream, row, said: reply.explanation(hiding: tokens))
     }
   }
 }
@@ -229,7 +236,12 @@ extension HTTPReply {
     (status == 401 || status == 403) && !isWebPage && errorCode == "HostNotAuthorized"
   }
 
-  /// The backend's name for the error: the `Code` of a JSON body.
+  /// Whether a 401 is about the user by the backend's own word: those of credd-authserver.
+  var speaksOfUser: Bool {
+    !isWebPage && ["SignInRequired", "SessionUnknown"].contains(errorCode)
+  }
+
+  /// The backend's own name of an error: the `Code` of a JSON body.
   var errorCode: String? {
     guard body.count <= Limits.Upstream.backendReplyBytes else { return nil }
     let object = try? JSONValue.parse(foreign: body)

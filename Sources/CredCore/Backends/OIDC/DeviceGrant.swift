@@ -24,14 +24,20 @@ public struct DeviceGrant: Sendable, Equatable {
       object.requiredText(name), name, mayBeLoopback: issuer.mayReachThisHost
     ).text
     completeURL = try Self.completeURL(object, of: issuer)
-    guard let seconds = object["expires_in"]?.double, (1...86_400).contains(seconds) else {
-      throw InvalidInput(field: "expires_in", reason: "is missing or no number of seconds")
-    }
-    lifetime = min(.seconds(seconds), Limits.OIDC.deviceTime)
-    // RFC 8628, 3.2: 5 seconds unless the reply has another number.
-    let pause = object["interval"]?.double.flatMap { $0 > 0 ? $0 : nil } ?? 5
+    lifetime = min(try Self.lifetime(object["expires_in"]), Limits.OIDC.deviceTime)
+    // RFC 8628, 3.2: 5 seconds unless it says another number.
+    let pause = object["interval"]?.writtenSeconds.flatMap { $0 > 0 ? $0 : nil } ?? 5
     interval = .seconds(
       min(max(pause, Limits.OIDC.pollSeconds.lowerBound), Limits.OIDC.pollSeconds.upperBound))
+  }
+
+  /// RFC 8628, 3.2, requires it. A provider that leaves it out has a code that ends all the same.
+  private static func lifetime(_ value: JSONValue?) throws(InvalidInput) -> Duration {
+    guard let value, value != .null else { return Limits.OIDC.unsaidDeviceTime }
+    guard let seconds = value.writtenSeconds, (1...86_400).contains(seconds) else {
+      throw InvalidInput(field: "expires_in", reason: "is no number of seconds")
+    }
+    return .seconds(seconds)
   }
 
   private static func userCode(_ object: JSONValue) throws(InvalidInput) -> String {

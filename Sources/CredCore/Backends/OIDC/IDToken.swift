@@ -12,7 +12,9 @@ public struct IDToken: Sendable, Equatable {
   public let signedIn: WallTime?
   /// A name that people know, as the provider gives it; only for display.
   public let username: String?
-  /// `alg`. Identity pools accept RS256.
+  /// A hash of `nonce`, by which renewed tokens are known; nil where the token has none.
+  let nonce: Fingerprint?
+  /// `alg`. Identity pools take RS256.
   public let algorithm: String
 
   /// The expected values of a token.
@@ -22,13 +24,15 @@ public struct IDToken: Sendable, Equatable {
       case sent(Secret)
       /// A sign-in by device code has no nonce.
       case notSent
-      /// A renewal. credd does not have the nonce any more, so the token may have none, or that of
-      /// the sign-in.
-      case renewed
+      /// A renewal. A token may have none, or that of the session's first one; nil where that had none,
+      /// or an earlier daemon did not keep it.
+      case renewed(first: Fingerprint?)
     }
 
     var issuer: OIDCIssuer
     var clientID: String
+    /// Others that a token may be for too.
+    var trustedAudiences: [String] = []
     var nonce: Nonce
     /// The user of the renewed session; nil at a sign-in.
     var subject: String?
@@ -44,11 +48,12 @@ public struct IDToken: Sendable, Equatable {
     self.token = token
     algorithm = try Self.algorithm(header)
     try Self.checkIssuer(claims, expected.issuer)
-    try Self.checkAudience(claims, expected.clientID)
+    try Self.checkAudience(claims, expected.clientID, expected.trustedAudiences)
     subject = try Self.subject(claims, expected.subject)
     expiration = try Self.expiration(claims, expected.now)
     issued = try Self.issued(claims, expected.now)
     try Self.checkNonce(claims["nonce"], expected.nonce)
+    nonce = claims["nonce"].flatMap(Self.hash)
     if let use = claims["token_use"]?.text, use != "id" {
       throw IDTokenProblem("is for another use (token_use is \(use.quoted))")
     }
@@ -77,28 +82,42 @@ public struct IDToken: Sendable, Equatable {
     }
   }
 
-  private static func checkAudience(
-    _ claims: JSONValue, _ clientID: String
-  ) throws(IDTokenProblem) {
-    let audiences: [String]
+  private static func audiences(_ claims: JSONValue) throws(IDTokenProblem) -> [String] {
     switch claims["aud"] {
     case .array(let values)?:
       let texts = values.compactMap(\.text)
       guard texts.count == values.count else {
         throw IDTokenProblem("has an audience (aud) that is no text")
       }
-      audiences = texts
-    case let value?: audiences = value.text.map { [$0] } ?? []
-    case nil: audiences = []
+      return texts
+    case let value?: return value.text.map { [$0] } ?? []
+    case nil: return []
     }
+  }
+
+  private static func checkAudience(
+    _ claims: JSONValue, _ clientID: String, _ trusted: [String]
+  ) throws(IDTokenProblem) {
+    let audiences = try audiences(claims)
     let isOwn = { (text: String) in text.utf8.elementsEqual(clientID.utf8) }
     guard audiences.contains(where: isOwn) else {
       throw IDTokenProblem("is for another client (aud): check client_id")
     }
-    if let other = audiences.first(where: { !isOwn($0) }) {
-      throw IDTokenProblem("is for \(other.quoted) too (aud), whom credd does not know")
+    let others = audiences.filter { !isOwn($0) }
+    let isTrusted = { (text: String) in trusted.contains { $0.utf8.elementsEqual(text.utf8) } }
+    if let other = others.first(where: { !isTrusted($0) }) {
+      throw IDTokenProblem(
+        "is for \(other.quoted) too (aud): if the provider means it so, name it in "
+          + "trusted_audiences")
     }
-    if let party = claims["azp"], party != .null {
+    switch claims["azp"] {
+    case nil, .null?:
+      // Among several, it alone says who asked for the token.
+      guard others.isEmpty else {
+        throw IDTokenProblem(
+          "is for several (aud) and does not say to which client it was given (azp)")
+      }
+    case let party?:
       guard let text = party.text, isOwn(text) else {
         throw IDTokenProblem("was given to another client (azp): check client_id")
       }
@@ -141,10 +160,25 @@ public struct IDToken: Sendable, Equatable {
   private static func checkNonce(
     _ claim: JSONValue?, _ expected: Expectation.Nonce
   ) throws(IDTokenProblem) {
-    guard case .sent(let nonce) = expected else { return }
-    guard let given = claim?.secret, nonce.isSame(as: given.bytes) else {
-      throw IDTokenProblem("belongs to another sign-in (nonce)")
+    switch expected {
+    case .notSent: break
+    case .sent(let nonce):
+      guard let given = claim?.secret, nonce.isSame(as: given.bytes) else {
+        throw IDTokenProblem("belongs to another sign-in (nonce)")
+      }
+    // OpenID Connect Core 1.0, 12.2.
+    case .renewed(let first):
+      guard let first, let claim, claim != .null else { return }
+      guard hash(claim) == first else {
+        throw IDTokenProblem(
+          "belongs to another sign-in than the session that was renewed (nonce): tell those who "
+            + "run the provider")
+      }
     }
+  }
+
+  private static func hash(_ nonce: JSONValue) -> Fingerprint? {
+    nonce.text.map { Fingerprint(ofNonce: $0) }
   }
 
   private static func time(_ value: JSONValue?) -> WallTime? {
@@ -169,7 +203,15 @@ public struct IDToken: Sendable, Equatable {
   public var needsOtherAlgorithm: Bool { algorithm != "RS256" }
 }
 
-/// The reason why an ID token is not used. It never quotes the token.
+extension Fingerprint {
+  /// It need not withstand an attacker: the provider itself gives the tokens that are compared, over TLS.
+  public init(ofNonce nonce: String) {
+    self.init()
+    add(nonce)
+  }
+}
+
+/// Why an ID token is not used. It quotes no token.
 struct IDTokenProblem: Error, Equatable {
   /// Follows "the ID token".
   let reason: String

@@ -6,10 +6,13 @@ public struct OIDCClient: Sendable, Equatable {
   public let provider: ProviderMetadata
   public let id: String
   public let authentication: ClientAuthentication
+  /// For whom an ID token may be beside the client.
+  public let trustedAudiences: [String]
 
   /// - Throws: if the id or the secret cannot be sent.
   public init(
-    backend: String, provider: ProviderMetadata, id: String, authentication: ClientAuthentication
+    backend: String, provider: ProviderMetadata, id: String, authentication: ClientAuthentication,
+    trustedAudiences: [String] = []
   ) throws(InvalidInput) {
     guard (1...Limits.OIDC.clientIDBytes).contains(id.utf8.count),
       id.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
@@ -29,6 +32,7 @@ public struct OIDCClient: Sendable, Equatable {
     self.provider = provider
     self.id = id
     self.authentication = authentication
+    self.trustedAudiences = trustedAudiences
   }
 
   var upstream: Upstream { .backend(backend) }

@@ -13,6 +13,7 @@ extension OIDCSettings: ConfiguredBackend {
     .init("logout_redirect_uri", \.browser.logoutRedirectURI, .redirectURI),
     .parameters("authorize."),
     .parameters("logout."),
+    .init("trusted_audiences", \.trustedAudiences, .audiences),
     .init(family: "require.", syntax: requiredValue.name) {
       value, name, settings throws(InvalidValue) in
       guard ValueSyntax<String>.isShortName(name) else { throw InvalidValue("not a claim's name") }
@@ -104,6 +105,19 @@ extension ValueSyntax<String> {
   static var oidcClientID: ValueSyntax {
     .text("1 to \(Limits.OIDC.clientIDBytes) printable characters without blanks") {
       (1...Limits.OIDC.clientIDBytes).contains($0.utf8.count) && $0.utf8.allSatisfy(\.isVisible)
+    }
+  }
+}
+
+extension ValueSyntax<[String]> {
+  /// Compared with claims as they are: a pattern would be taken for a name.
+  static var audiences: ValueSyntax {
+    .list(
+      of: "an audience: 1 to \(Limits.OIDC.clientIDBytes) printable characters without '*'",
+      most: Limits.OIDC.values
+    ) {
+      (1...Limits.OIDC.clientIDBytes).contains($0.utf8.count)
+        && $0.utf8.allSatisfy { $0.isVisible && $0 != UInt8(ascii: "*") }
     }
   }
 }

@@ -15,6 +15,8 @@ public struct OIDCSettings: Sendable, Equatable {
   public var browser = BrowserSettings(scopes: ["openid", "offline_access"])
   /// The key in the logins map; nil for the issuer's own.
   public var providerName: String?
+  /// For whom an ID token may be beside the client.
+  public var trustedAudiences: [String] = []
   /// The claims that an ID token must have, so that users sign in only with their own accounts.
   public var required: [RequiredClaim] = []
   /// URLs that replace those of the discovery document.

@@ -35,6 +35,6 @@ extension AcceptedSignIn {
       tokens: try ProviderTokens(signIn.tokens), username: id.username ?? id.subject,
       issuer: issuer,
       serverTime: signIn.serverTime, received: signIn.received,
-      tokenEndpoint: signIn.provider.token.text)
+      tokenEndpoint: signIn.provider.token.text, nonce: id.nonce)
   }
 }

@@ -82,27 +82,26 @@ extension OIDCClient {
   ///
   /// - Parameters:
   ///   - subject: the user of the session.
-  ///   - required: the claims that the present configuration requires.
+  ///   - nonce: of the session's first ID token; nil where it is unknown.
+  ///   - required: what the configuration asks of the account now.
   public func renewal(
-    from reply: HTTPReply, of subject: String, required: RequiredClaims = RequiredClaims(),
-    wallTime: WallTime
+    from reply: HTTPReply, of subject: String, nonce: Fingerprint? = nil,
+    required: RequiredClaims = RequiredClaims(), wallTime: WallTime
   ) throws(UpstreamFailure) -> OIDCTokenReply {
     let grant = try grant(from: reply, to: .renewal)
-    return OIDCTokenReply(
-      refresh: grant.refresh, tokens: renewed(grant, reply, of: subject, required, wallTime))
+    var expected = expectation(.renewed(first: nonce), reply, wallTime)
+    expected.subject = subject
+    return OIDCTokenReply(refresh: grant.refresh, tokens: renewed(grant, expected, required))
   }
 
   private func renewed(
-    _ grant: Grant, _ reply: HTTPReply, of subject: String, _ required: RequiredClaims,
-    _ wallTime: WallTime
+    _ grant: Grant, _ expected: IDToken.Expectation, _ required: RequiredClaims
   ) -> Result<OIDCTokens, UpstreamFailure> {
     guard let token = grant.idToken else {
       var failure = UpstreamFailure(upstream, FailureTable.noIDTokenAtRenewal)
       failure.reason = "NoIdToken"
       return .failure(failure)
     }
-    var expected = expectation(.renewed, reply, wallTime)
-    expected.subject = subject
     do throws(IDTokenProblem) {
       let renewed = try IDToken(token, expected)
       if let problem = required.problem(in: renewed, isRenewed: true) {
@@ -120,7 +119,8 @@ extension OIDCClient {
     _ nonce: IDToken.Expectation.Nonce, _ reply: HTTPReply, _ wallTime: WallTime
   ) -> IDToken.Expectation {
     IDToken.Expectation(
-      issuer: provider.issuer, clientID: id, nonce: nonce, now: reply.date ?? wallTime)
+      issuer: provider.issuer, clientID: id, trustedAudiences: trustedAudiences, nonce: nonce,
+      now: reply.date ?? wallTime)
   }
 
   /// The members of a successful reply.
@@ -176,10 +176,8 @@ extension OIDCClient {
       return token
     }
 
-    /// Some providers write the number as a text.
     private static func lifetime(_ value: JSONValue?) -> Duration? {
-      let seconds = value?.double ?? value?.text.flatMap { Double($0) }
-      return seconds.flatMap { (0...31_536_000).contains($0) ? .seconds($0) : nil }
+      value?.writtenSeconds.flatMap { (0...31_536_000).contains($0) ? .seconds($0) : nil }
     }
 
     func tokens(with id: IDToken) -> OIDCTokens {
@@ -208,6 +206,11 @@ extension OIDCClient {
       throw .provider(reply, from: upstream, .revocation)
     }
   }
+}
+
+extension JSONValue {
+  /// A number of seconds. Some providers write it as a text.
+  var writtenSeconds: Double? { double ?? text.flatMap { Double($0) } }
 }
 
 extension ProviderMetadata {

@@ -13,12 +13,16 @@ public struct AcceptedSignIn: Sendable, Equatable {
   public let received: Instant
   /// The token endpoint that gave the tokens; nil for a user pool.
   public let tokenEndpoint: String?
+  /// Of the ID token, where renewed ones are compared with it.
+  let nonce: Fingerprint?
 
   public init(
     tokens: ProviderTokens, username: String, deviceKey: String? = nil, issuer: ProviderIssuer,
-    serverTime: WallTime?, received: Instant, tokenEndpoint: String? = nil
+    serverTime: WallTime?, received: Instant, tokenEndpoint: String? = nil,
+    nonce: Fingerprint? = nil
   ) {
     self.tokenEndpoint = tokenEndpoint
+    self.nonce = nonce
     self.tokens = tokens
     self.username = username
     self.deviceKey = deviceKey

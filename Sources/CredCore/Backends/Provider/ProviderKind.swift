@@ -11,7 +11,10 @@ public protocol ProviderKind: BackendKind {
   /// Why users cannot sign in there by browser; nil if they can.
   var lackOfBrowser: String? { get }
 
-  /// How the client authenticates.
+  /// For whom an ID token may be beside the client.
+  var trustedAudiences: [String] { get }
+
+  /// How the client proves who it is.
   var clientAuthentication: ClientAuthentication.Method { get }
   /// Nil for a public client.
   var clientSecretFile: String? { get }
@@ -23,6 +26,7 @@ public protocol ProviderKind: BackendKind {
 
 extension ProviderKind {
   public var lackOfBrowser: String? { nil }
+  public var trustedAudiences: [String] { [] }
   public var clientAssertionKeyFile: String? { nil }
   public var clientAssertionKeyID: String? { nil }
 

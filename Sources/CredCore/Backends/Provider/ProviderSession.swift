@@ -26,16 +26,20 @@ public final class ProviderSession: Sendable, Equatable {
   /// The token endpoint that gave the refresh token: the token goes to no other address. Nil for a
   /// user pool.
   public let tokenEndpoint: String?
-  /// Whether the identity pool accepted the ID token under the key of the pool's updated issuer,
-  /// not under the documented key.
+  /// Of the first ID token of a provider's sign-in, which a renewed one must not contradict (OpenID
+  /// Connect Core 1.0, 12.2); nil where it had none, or where an earlier daemon did not keep it.
+  public let nonce: Fingerprint?
+  /// Whether the identity pool took the ID token under the key of the pool's updated issuer, and not
+  /// under the documented one.
   let usesUpdatedKey: Bool
 
   init(
     issuer: ProviderIssuer, username: String, subject: String?, deviceKey: String?,
     signedInAt: WallTime?, provedAt: Instant? = nil, refreshToken: Secret,
-    idToken: HeldProviderToken?,
-    accessToken: HeldProviderToken?, tokenEndpoint: String? = nil, usesUpdatedKey: Bool = false
+    idToken: HeldProviderToken?, accessToken: HeldProviderToken?, tokenEndpoint: String? = nil,
+    nonce: Fingerprint? = nil, usesUpdatedKey: Bool = false
   ) {
+    self.nonce = nonce
     self.usesUpdatedKey = usesUpdatedKey
     self.provedAt = provedAt
     self.tokenEndpoint = tokenEndpoint
@@ -56,7 +60,8 @@ public final class ProviderSession: Sendable, Equatable {
       && one.signedInAt == other.signedInAt && one.provedAt == other.provedAt
       && one.refreshToken == other.refreshToken
       && one.idToken == other.idToken && one.accessToken == other.accessToken
-      && one.tokenEndpoint == other.tokenEndpoint && one.usesUpdatedKey == other.usesUpdatedKey
+      && one.tokenEndpoint == other.tokenEndpoint && one.nonce == other.nonce
+      && one.usesUpdatedKey == other.usesUpdatedKey
   }
 
   /// Whether both are sign-ins of the same user at the same provider.
@@ -119,7 +124,7 @@ extension ProviderSession {
       provedAt: signIn.provedAt, refreshToken: refreshToken,
       idToken: tokens.heldID(signIn.serverTime, signIn.received),
       accessToken: keepsAccessToken ? tokens.heldAccess(signIn.serverTime, signIn.received) : nil,
-      tokenEndpoint: signIn.tokenEndpoint)
+      tokenEndpoint: signIn.tokenEndpoint, nonce: signIn.nonce)
   }
 
   /// Makes a session from tokens, so that they can be revoked.
@@ -136,7 +141,8 @@ extension ProviderSession {
     ProviderSession(
       issuer: issuer, username: username, subject: subject, deviceKey: deviceKey,
       signedInAt: signedInAt, provedAt: provedAt, refreshToken: refreshToken, idToken: idToken,
-      accessToken: accessToken, tokenEndpoint: tokenEndpoint, usesUpdatedKey: usesUpdatedKey)
+      accessToken: accessToken, tokenEndpoint: tokenEndpoint, nonce: nonce,
+      usesUpdatedKey: usesUpdatedKey)
   }
 
   /// This sign-in with new tokens. If the provider gave another refresh token, the former one is
@@ -150,7 +156,8 @@ extension ProviderSession {
       signedInAt: signedInAt, provedAt: provedAt, refreshToken: tokens.refresh ?? refreshToken,
       idToken: tokens.heldID(serverTime, received),
       accessToken: keepsAccessToken ? tokens.heldAccess(serverTime, received) : nil,
-      tokenEndpoint: tokenEndpoint, usesUpdatedKey: usesUpdatedKey)
+      tokenEndpoint: tokenEndpoint, nonce: nonce,
+      usesUpdatedKey: usesUpdatedKey)
   }
 
   /// Whether renewed tokens belong to the user of this sign-in.
@@ -167,7 +174,8 @@ extension ProviderSession {
       issuer: issuer, username: username, subject: subject, deviceKey: deviceKey,
       signedInAt: signedInAt, provedAt: provedAt, refreshToken: refreshToken,
       idToken: id ? idToken : nil, accessToken: access ? accessToken : nil,
-      tokenEndpoint: tokenEndpoint, usesUpdatedKey: usesUpdatedKey)
+      tokenEndpoint: tokenEndpoint, nonce: nonce,
+      usesUpdatedKey: usesUpdatedKey)
   }
 
   /// This sign-in with the key under which its ID token goes into a logins map.
@@ -175,7 +183,8 @@ extension ProviderSession {
     ProviderSession(
       issuer: issuer, username: username, subject: subject, deviceKey: deviceKey,
       signedInAt: signedInAt, provedAt: provedAt, refreshToken: refreshToken, idToken: idToken,
-      accessToken: accessToken, tokenEndpoint: tokenEndpoint, usesUpdatedKey: key == .updated)
+      accessToken: accessToken, tokenEndpoint: tokenEndpoint, nonce: nonce,
+      usesUpdatedKey: key == .updated)
   }
 
   /// This sign-in without tokens, when only a new sign-in helps: it still names the user.

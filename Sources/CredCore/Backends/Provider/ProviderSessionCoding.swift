@@ -17,6 +17,8 @@ extension ProviderSession {
     static let provedAt: UInt8 = 14
     /// Present, with the value 1, if the identity pool wants the key of the updated issuer.
     static let usesUpdatedKey: UInt8 = 15
+    /// The hash of the nonce.
+    static let nonce: UInt8 = 16
   }
 
   func write(to writer: inout SnapshotWriter) {
@@ -38,6 +40,7 @@ extension ProviderSession {
     if let accessToken { writer.group(Tag.accessToken) { accessToken.write(to: &$0) } }
     writer.field(Tag.tokenEndpoint, tokenEndpoint)
     if usesUpdatedKey { writer.field(Tag.usesUpdatedKey, 1 as UInt8) }
+    if let nonce { writer.field(Tag.nonce, nonce.value) }
   }
 
   convenience init(reading reader: SnapshotReader) throws(SnapshotError) {
@@ -49,6 +52,7 @@ extension ProviderSession {
     var refreshToken: Secret?
     var (idToken, accessToken): (HeldProviderToken?, HeldProviderToken?)
     var (provider, loginsKey, tokenEndpoint): (OIDCIssuer?, String?, String?)
+    var nonce: Fingerprint?
     var usesUpdatedKey = false
     while let field = try fields.next() {
       switch field.tag {
@@ -71,6 +75,7 @@ extension ProviderSession {
         guard provider != nil else { throw .invalid("provider") }
       case Tag.loginsKey: loginsKey = try field.text("key in the logins map")
       case Tag.tokenEndpoint: tokenEndpoint = try field.text("token endpoint")
+      case Tag.nonce: nonce = Fingerprint(value: try field.word("nonce"))
       case Tag.usesUpdatedKey: usesUpdatedKey = try field.byte("key in the logins map") != 0
       default: break
       }
@@ -90,7 +95,8 @@ extension ProviderSession {
     self.init(
       issuer: issuer, username: username, subject: subject, deviceKey: deviceKey,
       signedInAt: signedInAt, provedAt: provedAt, refreshToken: refreshToken, idToken: idToken,
-      accessToken: accessToken, tokenEndpoint: tokenEndpoint, usesUpdatedKey: usesUpdatedKey)
+      accessToken: accessToken, tokenEndpoint: tokenEndpoint, nonce: nonce,
+      usesUpdatedKey: usesUpdatedKey)
   }
 }
 

@@ -32,9 +32,12 @@ extension Profile {
       rememberDevice: userPool.rememberDevice)
   }
 
-  /// Why clients may send no data for the triggers of a user pool; nil if they may.
-  public var refusalOfMetadata: ProtocolError? {
-    guard let userPool = poolProfile?.userPool else {
+  /// Why clients may send nothing for the triggers of a user pool at a sign-in; nil if they may.
+  public var refusalOfMetadata: ProtocolError? { refusalOfMetadata(at: poolProfile?.userPool) }
+
+  /// - Parameter pool: that would get it; nil for another backend.
+  func refusalOfMetadata(at pool: UserPoolSettings?) -> ProtocolError? {
+    guard let userPool = pool else {
       return ProtocolError(
         .invalidRequest,
         "\"client_metadata\" and \"validation_data\" are for user pools, and profile "

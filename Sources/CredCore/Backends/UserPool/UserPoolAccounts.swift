@@ -4,7 +4,8 @@ extension UserPoolClient {
   ///
   /// - Throws: if Cognito would refuse the password or an attribute.
   public func signUp(
-    _ signUp: SignUp, as user: PoolUsername
+    _ signUp: SignUp, as user: PoolUsername, metadata: ClientMetadata = ClientMetadata(),
+    validationData: ClientMetadata = ClientMetadata()
   ) throws(InvalidInput) -> HTTPRequest {
     let password = try UserPoolInput.password(signUp.password)
     for attribute in signUp.attributes { _ = try UserPoolInput.attribute(attribute) }
@@ -12,6 +13,10 @@ extension UserPoolClient {
       $0.user(user)
       $0.field("Password", password)
       $0.attributes("UserAttributes", signUp.attributes)
+      $0.attributes(
+        "ValidationData",
+        validationData.entries.map { NamedSecret(name: $0.name, value: $0.value) })
+      $0.metadata(metadata)
     }
   }
 
@@ -32,18 +37,20 @@ extension UserPoolClient {
   /// ConfirmSignUp. ForceAliasCreation is not sent, because it would take an address from another
   /// user.
   public func confirmSignUp(
-    _ user: PoolUsername, code: Secret
+    _ user: PoolUsername, code: Secret, metadata: ClientMetadata = ClientMetadata()
   ) throws(InvalidInput) -> HTTPRequest {
     let code = try UserPoolInput.code(code)
     return clientRequest(.confirmSignUp) {
       $0.user(user)
       $0.field("ConfirmationCode", code)
+      $0.metadata(metadata)
     }
   }
 
   /// ConfirmForgotPassword.
   public func confirmForgotPassword(
-    _ user: PoolUsername, code: Secret, password: Secret
+    _ user: PoolUsername, code: Secret, password: Secret,
+    metadata: ClientMetadata = ClientMetadata()
   ) throws(InvalidInput) -> HTTPRequest {
     let (code, password) = (
       try UserPoolInput.code(code), try UserPoolInput.password(password)
@@ -52,6 +59,7 @@ extension UserPoolClient {
       $0.user(user)
       $0.field("ConfirmationCode", code)
       $0.field("Password", password)
+      $0.metadata(metadata)
     }
   }
 
@@ -61,19 +69,48 @@ extension UserPoolClient {
   }
 
   /// ResendConfirmationCode.
-  public func resendConfirmationCode(_ user: PoolUsername) -> HTTPRequest {
-    clientRequest(.resendConfirmationCode) { $0.user(user) }
+  public func resendConfirmationCode(
+    _ user: PoolUsername, metadata: ClientMetadata = ClientMetadata()
+  ) -> HTTPRequest {
+    clientRequest(.resendConfirmationCode) {
+      $0.user(user)
+      $0.metadata(metadata)
+    }
   }
 
   /// ForgotPassword.
-  public func forgotPassword(_ user: PoolUsername) -> HTTPRequest {
-    clientRequest(.forgotPassword) { $0.user(user) }
+  public func forgotPassword(
+    _ user: PoolUsername, metadata: ClientMetadata = ClientMetadata()
+  ) -> HTTPRequest {
+    clientRequest(.forgotPassword) {
+      $0.user(user)
+      $0.metadata(metadata)
+    }
   }
 
   /// Reads the reply to ResendConfirmationCode and ForgotPassword: where the code went. That does
   /// not prove that the user exists, because a pool may invent a destination.
   public func codeSent(from reply: HTTPReply) throws(UpstreamFailure) -> SignUpResult.Delivery? {
     SignUpResult.Delivery(try success(reply, .codeRequest)["CodeDeliveryDetails"])
+  }
+}
+
+extension UserPoolClient {
+  /// A name that nobody has, in the form of one that somebody typed: where an app client hides who exists,
+  /// the pool invents a code's destination by that form.
+  ///
+  /// - Parameter salt: of this process, so that nobody registers the name.
+  public static func nameOfNobody(like name: String, salt: UInt64) -> String {
+    var hash = Fingerprint(value: salt)
+    hash.add(name)
+    let digits = String(hash.value, radix: 16)
+    let suffix = "-credd-" + String(repeating: "0", count: 16 - digits.count) + digits
+    let domain =
+      name.lastIndex(of: "@").map { name[$0...].unicodeScalars } ?? "".unicodeScalars[...]
+    let room = Limits.UserPool.usernameLength - suffix.count - domain.count
+    let head = name.unicodeScalars.dropLast(domain.count).prefix(max(room, 0))
+    return String(String.UnicodeScalarView(head)) + suffix
+      + String(String.UnicodeScalarView(domain))
   }
 }
 

@@ -40,7 +40,7 @@ extension UserPoolClient {
 
   /// UpdateUserAttributes.
   public func updateAttributes(
-    accessToken: Secret, _ attributes: [NamedSecret]
+    accessToken: Secret, _ attributes: [NamedSecret], metadata: ClientMetadata = ClientMetadata()
   ) throws(InvalidInput) -> HTTPRequest {
     guard (1...Limits.Upstream.accountAttributes).contains(attributes.count) else {
       throw InvalidInput(
@@ -50,6 +50,7 @@ extension UserPoolClient {
     for attribute in attributes { _ = try UserPoolInput.attribute(attribute) }
     return userRequest(.updateUserAttributes, accessToken) {
       $0.attributes("UserAttributes", attributes)
+      $0.metadata(metadata)
     }
   }
 
@@ -79,11 +80,12 @@ extension UserPoolClient {
 
   /// GetUserAttributeVerificationCode.
   public func getVerificationCode(
-    accessToken: Secret, of attribute: String
+    accessToken: Secret, of attribute: String, metadata: ClientMetadata = ClientMetadata()
   ) throws(InvalidInput) -> HTTPRequest {
     let name = try UserPoolInput.attributeName(attribute)
     return userRequest(.getUserAttributeVerificationCode, accessToken) {
       $0.field("AttributeName", name)
+      $0.metadata(metadata)
     }
   }
 

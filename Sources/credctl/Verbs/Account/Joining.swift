@@ -19,6 +19,8 @@ struct SignUpAction: AccountVerb {
   @OptionGroup var account: AccountOptions
   @OptionGroup var name: AccountName
 
+  @OptionGroup var metadata: ClientMetadataOption
+
   @Flag(help: "Read the password from standard input: its first line.")
   var passwordStdin = false
 
@@ -29,6 +31,7 @@ struct SignUpAction: AccountVerb {
   var attribute: [String] = []
 
   func run() throws {
+    let texts = try metadata.entries
     let username = try name.given()
     if !passwordStdin { try checkProfile() }
     let attributes = try AttributeValues.read(
@@ -39,6 +42,7 @@ struct SignUpAction: AccountVerb {
       request.add("username", username)
       request.add("password", password)
       if !attributes.isEmpty { request.add("attributes", attributes) }
+      request.add(metadata: texts)
     }
     try print(answer, AccountReport.signedUp(answer.reply, username: username))
   }
@@ -53,13 +57,16 @@ struct ConfirmAction: AccountVerb {
   @OptionGroup var account: AccountOptions
   @OptionGroup var name: AccountName
   @OptionGroup var code: CodeOption
+  @OptionGroup var metadata: ClientMetadataOption
 
   func run() throws {
+    let texts = try metadata.entries
     let username = try name.given()
     let code = try code.read("Code for the account \(username): ")
     let answer = try ask { request in
       request.add("username", username)
       request.add("code", code)
+      request.add(metadata: texts)
     }
     try print(answer, "the account is confirmed; sign in with '\(AccountReport.login(profile))'\n")
   }
@@ -73,11 +80,17 @@ struct ResendAction: AccountVerb {
   @OptionGroup var connection: SocketOption
   @OptionGroup var account: AccountOptions
   @OptionGroup var name: AccountName
+  @OptionGroup var metadata: ClientMetadataOption
 
   func run() throws {
+    let texts = try metadata.entries
     let username = try name.given()
-    let answer = try ask(hasSecret: false) { $0.add("username", username) }
-    try print(answer, "a code is on its way, if there is such an account that waits for one\n")
+    let answer = try ask(hasSecret: false) { request in
+      request.add("username", username)
+      request.add(metadata: texts)
+    }
+    try print(
+      answer, AccountReport.askedForCode(answer.reply) + " that waits for one\n")
   }
 }
 
@@ -91,14 +104,19 @@ struct ForgotPasswordAction: AccountVerb {
   @OptionGroup var connection: SocketOption
   @OptionGroup var account: AccountOptions
   @OptionGroup var name: AccountName
+  @OptionGroup var metadata: ClientMetadataOption
 
   func run() throws {
+    let texts = try metadata.entries
     let username = try name.given()
-    let answer = try ask(hasSecret: false) { $0.add("username", username) }
+    let answer = try ask(hasSecret: false) { request in
+      request.add("username", username)
+      request.add(metadata: texts)
+    }
     try print(
       answer,
-      "a code is on its way, if there is such an account; then "
-        + "'\(AccountReport.command("reset-password", profile))'\n")
+      AccountReport.askedForCode(answer.reply)
+        + "; then '\(AccountReport.command("reset-password", profile))'\n")
   }
 }
 
@@ -113,11 +131,13 @@ struct ResetPasswordAction: AccountVerb {
   @OptionGroup var account: AccountOptions
   @OptionGroup var name: AccountName
   @OptionGroup var code: CodeOption
+  @OptionGroup var metadata: ClientMetadataOption
 
   @Flag(help: "Read the new password from standard input: a line.")
   var passwordStdin = false
 
   func run() throws {
+    let texts = try metadata.entries
     let username = try name.given()
     let code = try code.read("Code for the account \(username): ")
     let password = try NewPassword.read(
@@ -126,6 +146,7 @@ struct ResetPasswordAction: AccountVerb {
       request.add("username", username)
       request.add("code", code)
       request.add("password", password)
+      request.add(metadata: texts)
     }
     try print(answer, "the password is changed; sign in with '\(AccountReport.login(profile))'\n")
   }

@@ -55,13 +55,18 @@ struct SetAttributesAction: AccountVerb {
   @ParentCommand var program: Credctl
   @OptionGroup var connection: SocketOption
   @OptionGroup var account: AccountOptions
+  @OptionGroup var metadata: ClientMetadataOption
 
   @Argument(help: ArgumentHelp("NAME to be asked, or NAME=@FILE, NAME=-.", valueName: "name"))
   var attributes: [String]
 
   func run() throws {
+    let texts = try metadata.entries
     let values = try AttributeValues.read(attributes, option: "set-attributes")
-    let answer = try ask { $0.add("attributes", values) }
+    let answer = try ask { request in
+      request.add("attributes", values)
+      request.add(metadata: texts)
+    }
     let delivery = AccountReport.delivery(answer.reply)
       .map { "\($0); then 'credctl account verify-attribute NAME --have-code'" }
     try print(answer, (delivery ?? "the attributes are changed") + "\n")
@@ -78,6 +83,7 @@ struct VerifyAttributeAction: AccountVerb {
   @OptionGroup var connection: SocketOption
   @OptionGroup var account: AccountOptions
   @OptionGroup var code: CodeOption
+  @OptionGroup var metadata: ClientMetadataOption
 
   @Flag(help: "Send no new code: one was sent before.")
   var haveCode = false
@@ -86,9 +92,13 @@ struct VerifyAttributeAction: AccountVerb {
   var attribute: String
 
   func run() throws {
+    let texts = try metadata.entries
     var delivery = ""
     if !code.codeStdin, !haveCode {
-      let sent = try ask(hasSecret: false) { $0.add("name", attribute) }
+      let sent = try ask(hasSecret: false) { request in
+        request.add("name", attribute)
+        request.add(metadata: texts)
+      }
       delivery = (AccountReport.delivery(sent.reply) ?? "a code was sent") + "\n"
       guard Terminal.isThere else { return try print(sent, delivery) }
       try Terminal().show(delivery)
