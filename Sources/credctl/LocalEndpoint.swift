@@ -70,7 +70,7 @@ final class LocalEndpoint {
     throw Failure(
       .unavailable,
       "cannot ask the kernel who connects: \(reason(result)); where that is not "
-        + "possible, 'credctl serve --token-only' trusts the token alone")
+        + "possible, 'credctl serve --token-only' trusts only the token")
   }
 
   /// - Returns: 0 or -errno.

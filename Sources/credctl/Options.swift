@@ -85,7 +85,7 @@ struct WaitingOptions: ParsableArguments {
     "Wait this long for a sign-in, such as 30 or 0.2; 300 at most. (default: 5)",
     valueName: "seconds")
 
-  @Option(help: ArgumentHelp("Ask for one valid at least this long.", valueName: "seconds"))
+  @Option(help: ArgumentHelp("Ask for one that is valid at least this long.", valueName: "seconds"))
   var minTtl: String?
 
   @Option(help: Self.waitHelp)

@@ -43,8 +43,8 @@ public protocol BackendKind: Sendable, Equatable {
   ///
   /// - Parameter place: the text that names the backend in the message.
   func refusal(of input: AccountInput, at place: String) -> ProtocolError?
-  /// Why this sign-up is not allowed, at a backend where users can make accounts and do nothing
-  /// else with them; nil if it is.
+  /// Why this sign-up is not allowed; nil if it is allowed. Asked of a backend whose users can only
+  /// make accounts.
   func refusalOfSignUp(_ signUp: SignUp, at place: String) -> ProtocolError?
 
   // Its requests.

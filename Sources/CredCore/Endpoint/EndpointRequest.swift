@@ -95,7 +95,7 @@ public enum EndpointRefusal: String, Error, Sendable, CaseIterable {
   /// One line that says what to do. It quotes nothing of the request.
   public var message: String {
     switch self {
-    case .notARequest: "this port takes HTTP/1.1 requests alone, in the form GET /PATH HTTP/1.1"
+    case .notARequest: "this port takes only HTTP/1.1 requests, in the form GET /PATH HTTP/1.1"
     case .version: "this endpoint speaks HTTP/1.1 alone"
     case .method, .head: "this endpoint takes GET alone"
     case .target: "the target of the request must be a path of printable ASCII characters"

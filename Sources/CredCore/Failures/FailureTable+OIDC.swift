@@ -230,7 +230,7 @@ extension FailureTable {
 
   static let movedProvider = Row(
     .signInRequired, .signInRequired, .operatorMustAct,
-    " is another one now than that which gave this session's tokens, so they are not sent there: "
+    " is not the one that gave this session's tokens, so they are not sent there: "
       + "sign in again")
 
   static let noDeviceGrant = Row(

@@ -149,8 +149,8 @@ extension FailureTable {
     " does not accept this host: renew the token in bearer_token_file, or the client certificate"
   ).ofTheHost
 
-  /// 401 to a host's bearer token, at a backend where users cannot sign in: only the operator can
-  /// act.
+  /// A backend without sign-in by users answers 401 to the host's bearer token: only the operator
+  /// can act.
   static let hostRefused = Row(
     .permanentConfiguration, .backendRejected, .operatorMustAct,
     " does not accept this host's bearer token: check bearer_token_file"

@@ -191,9 +191,9 @@ extension FailureTable {
     refused(name, " sends no code for this user name").withoutText.with(.sayDone)
   }
 
-  /// Errors that say unknown, already confirmed, not permitted or not sent read as if a code was
-  /// sent, even if the app client does not prevent user existence errors. So do errors that only an
-  /// existing user can meet.
+  /// If an error says unknown, already confirmed, not permitted or not sent, the client's answer is
+  /// as if a code was sent, even if the app client does not prevent user existence errors. The same
+  /// applies to errors that only an existing user can meet.
   private static let poolCodeRequest: [Row] =
     [
       unauthorised, "UserNotFoundException", "UserNotConfirmedException", parameter,

@@ -88,8 +88,8 @@ struct BrowserSignIn {
   private func overdue(_ step: BrowserStep) -> Failure {
     Failure(
       .notPermitted,
-      "nobody signed in in time: begin again; if the provider's page spoke of the redirect URI, it "
-        + "has to be registered there as \(step.redirectURI)")
+      "the time to sign in is over: begin again; if the provider's page spoke of the redirect URI, "
+        + "it has to be registered there as \(step.redirectURI)")
   }
 
   // MARK: Waiting

@@ -131,7 +131,7 @@ struct Conversation {
       while true {
         let left = Int((deadline - Clock.nanoseconds) / 1_000_000_000)
         guard left > 0 else {
-          throw Failure(.notPermitted, "nobody signed in in time: begin again for a new code")
+          throw Failure(.notPermitted, "the time to sign in is over: begin again for a new code")
         }
         let answer = try waitOn(
           challenge.handle, min(left, WaitLimits.longestWait), descriptor)

@@ -5,7 +5,7 @@ public import CredctlKit
 /// ``GetArguments`` reads this verb too. ArgumentParser has it for help; both run the same code.
 struct Get: Verb {
   static let refreshHelp: ArgumentHelp =
-    "Fetch new credentials even where the present ones are good."
+    "Fetch new credentials even if the present ones are good."
 
   static let configuration = CommandConfiguration(
     abstract: "Print credentials in the credential_process format.",
@@ -57,7 +57,7 @@ struct Token: Verb {
   @OptionGroup var selection: ProfileOption
   @OptionGroup var waiting: WaitingOptions
 
-  @Flag(help: "Fetch a new token even where the present one is good.")
+  @Flag(help: "Fetch a new token even if the present one is good.")
   var refresh = false
 
   @Option(
@@ -111,7 +111,7 @@ extension VariableFormat: ExpressibleByArgument {}
 
 struct Serve: Verb {
   static let configuration = CommandConfiguration(
-    abstract: "Run a command with an HTTP endpoint of its own, for places that credd's is not.",
+    abstract: "Run a command with its own HTTP endpoint, for places without credd's.",
     discussion: """
       As 'exec --renew', but always with an endpoint of credctl's own: in a container into which \
       credd's socket is mounted, for example. It ends with the command. Without a command it prints \
@@ -129,7 +129,7 @@ struct Serve: Verb {
     completion: Completion.address)
   var listen = "127.0.0.1:0"
 
-  @Flag(help: "Trust the token alone, where the kernel cannot say who connects.")
+  @Flag(help: "Trust only the token, if the kernel cannot say who connects.")
   var tokenOnly = false
 
   @Flag(help: "Hide ~/.aws/config from the command.")

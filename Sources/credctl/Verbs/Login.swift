@@ -64,7 +64,7 @@ struct Login: SessionVerb {
       valueName: "provider=source"))
   var login: [String] = []
 
-  @Flag(help: "With '--login': replace whatever is there, and link with nothing.")
+  @Flag(help: "With '--login': replace the present sign-in, and link to nothing.")
   var alone = false
 
   @Option(help: ArgumentHelp("The role, for a SAML token that carries several.", valueName: "arn"))
@@ -333,7 +333,7 @@ struct ElsewhereOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "With a browser: ask for this scope alone of those that the profile has; repeatable.",
+      "With a browser: ask only for this one of the profile's scopes; repeatable.",
       valueName: "scope"))
   var scope: [String] = []
 

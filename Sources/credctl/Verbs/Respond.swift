@@ -114,7 +114,7 @@ struct Respond: Verb {
 struct ClientMetadataOption: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "A text for the triggers of the user pool, where the backend's client_metadata allows it; "
+      "A text for the triggers of the user pool, if the backend's client_metadata allows it; "
         + "repeatable.", valueName: "name=value"))
   var clientMetadata: [String] = []
 
@@ -126,5 +126,5 @@ struct ClientMetadataOption: ParsableArguments {
 /// `--trust-socket`.
 enum TrustSocket {
   static let help: ArgumentHelp =
-    "Send the secret also where this user namespace does not show who listens at the socket."
+    "Send the secret even if this user namespace does not show who listens at the socket."
 }

@@ -50,7 +50,7 @@ struct SetAttributesAction: AccountVerb {
   static let action = AccountAction.setAttributes
   static let configuration = explained(
     "Change attributes of the account.",
-    "Those that are named alone are asked for: 'credctl account staff set-attributes email'.")
+    "Without a value credctl asks for it: 'credctl account staff set-attributes email'.")
 
   @ParentCommand var program: Credctl
   @OptionGroup var connection: SocketOption
@@ -132,7 +132,7 @@ struct DeleteAttributesAction: AccountVerb {
 struct DeleteAction: AccountVerb {
   static let action = AccountAction.delete
   static let configuration = explained(
-    "Delete the account, for good.", "It is asked once more, unless '--yes' is given.")
+    "Delete the account, for good.", "credctl asks once more, unless '--yes' is given.")
 
   @ParentCommand var program: Credctl
   @OptionGroup var connection: SocketOption
