@@ -6,6 +6,7 @@ final class ExchangeMemory {
   var random: any RandomNumberGenerator
   let developerCredentials: DeveloperCredentialsCache
   let discovery: ProviderDiscovery
+  let signatureClock: SignatureClock
   /// Of the names that nobody has. The same until the daemon ends, so that a question has one answer.
   private(set) lazy var saltOfNobody = UInt64.random(in: .min ... .max, using: &random)
 
