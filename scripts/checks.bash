@@ -87,8 +87,8 @@ test_program() {
     >"$log" 2>&1 </dev/null
 }
 
-# In CI tests that are skipped fail: root, namespaces and packages must be there. Two reasons count:
-# the machine's kernel, and a podman that is installed and older than the test's subject.
+# In CI, a skipped test counts as failed: root, namespaces and packages must be there. Only two reasons
+# are accepted: the machine's kernel, and an installed podman that is too old for the test.
 may_be_skipped='skipped: "this (kernel|podman) '
 
 # say_skipped LOG: the tests that did not run, and why.

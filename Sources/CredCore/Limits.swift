@@ -378,8 +378,8 @@ public enum Limits {
     /// How long a question of a user pool waits: the shortest time for which Cognito keeps a
     /// Session (AuthSessionValidity). Pools do not announce their own time.
     public static let answerTime = Duration.seconds(180)
-    /// Questions of a pool's own trigger that may follow each other before each further one counts as
-    /// a wrong answer: the trigger does not say whether an answer was right.
+    /// How many questions of a pool's own trigger may follow each other. Each further one counts as a
+    /// wrong answer, because the trigger does not say whether the last answer was right.
     public static let freeQuestions = 2
     /// Requests of one sign-in between two answers of its user. A sign-in with a dropped device
     /// takes seven. A pool that asks without end must not keep credd busy.

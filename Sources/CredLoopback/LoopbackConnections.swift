@@ -32,8 +32,8 @@ public final class LoopbackConnections {
     }
   }
 
-  /// Whether the kernel answers a question about a connection. If the module for such questions is
-  /// missing, the kernel knows no connection.
+  /// Whether the kernel answers a question about a connection. If its modules for such
+  /// questions are missing, the kernel answers "no such socket" or "no such protocol".
   ///
   /// - Returns: 0 or -errno.
   public func answer(about connection: Int32) -> Int32 {

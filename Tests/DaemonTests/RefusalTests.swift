@@ -4,7 +4,7 @@ import Testing
 
 @testable import DaemonHarness
 
-/// What a person reads where `credctl get` cannot: one line that says what to do.
+/// What a person reads when `credctl get` has no credentials to give: one line that says what to do.
 @Suite(.onStage)
 struct RefusalTests {
   private func expectRefusal(

@@ -2,7 +2,7 @@ import FoundationEssentials
 
 @testable import SandboxKit
 
-/// A sandbox at a fixed time, spoken to in requests and replies.
+/// A sandbox whose time only the test changes. Tests send it requests and read its replies.
 struct TestSandbox {
   static let pool = SandboxSeed.defaultPool
   static let provider = SandboxSeed.defaultProvider

@@ -194,7 +194,7 @@ struct ConfigurationReader {
       guard let reason = provider.lackOfBrowser, takesPasswords(reference.name) else { break }
       diagnostics.error(
         at: position,
-        "link_backend: [backend \(name)] \(reason), and passwords are those of "
+        "link_backend: [backend \(name)] \(reason), and a password would be taken for one of "
           + "[backend \(reference.name)]")
     default:
       let providers = BackendType.providers.map(\.rawValue).joined(separator: " or ")

@@ -22,7 +22,7 @@ public enum KeepWarm: Sendable, Equatable {
 
 extension ValueSyntax<KeepWarm> {
   static var keepWarm: ValueSyntax {
-    ValueSyntax("no, yes, or a list of users' names") { value throws(InvalidValue) in
+    ValueSyntax("no, yes, or a list of users' names or uids") { value throws(InvalidValue) in
       let words = try value.words(separatedByCommas: true)
       switch words {
       case ["no"]: return .nobody

@@ -65,7 +65,7 @@ extension RenderedReply {
     }
   }
 
-  /// The reply to `identity`, `login`, `logout` and `clear`: the session's state.
+  /// The reply to `identity`, `login`, `respond`, `logout` and `clear`: the session's state.
   ///
   /// - Parameter logoutURL: the page that ends the browser's own session at a provider.
   public static func session(

@@ -62,7 +62,7 @@ struct PoolSettings: Sendable {
   /// The most codes, password changes and similar actions in an hour, for each user and purpose.
   var attemptsPerHour = 5
   var saltShape = SaltShape.any
-  /// The shape; if nil, the shapes follow each other.
+  /// The shape of each proof's numbers; if nil, the cheap shapes take turns, one for each proof.
   var proofShape: SRPExchange.Shape?
   var errorSpelling = ErrorSpelling.plain
   var issuerType = UserPoolName.IssuerType.original

@@ -94,7 +94,7 @@ final class LoopThread: Sendable {
     try eventually { try run { condition($0) } }
   }
 
-  /// Whether the loop turns though it was told of nothing, while no other thread uses it.
+  /// Whether the loop spins: turns although no event has come. Meanwhile no other thread may use it.
   ///
   /// Some timers fire one after the other. Each costs a turn or two, however late it is: a busy machine
   /// adds none. A loop that spins turns thousands of times until the next one.

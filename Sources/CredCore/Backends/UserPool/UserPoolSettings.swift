@@ -94,7 +94,7 @@ extension UserPoolSettings: ProviderKind {
   public var signInWays: [SignInWay] { domain == nil ? [] : [.browser, .paste] }
   public var browserSignIn: BrowserSettings? { domain == nil ? nil : browser }
   public var lackOfBrowser: String? {
-    domain == nil ? "has no domain, so no browser signs in there" : nil
+    domain == nil ? "has no domain, so nobody can sign in there by browser" : nil
   }
 
   public var clientAuthentication: ClientAuthentication.Method {
