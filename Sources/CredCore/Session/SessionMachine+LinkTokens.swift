@@ -46,13 +46,13 @@ extension SessionMachine {
   /// What a refresh that starts now is for.
   func nextGoal(_ now: Instant) -> Waiter.Want {
     let served = waiters.filter { isServedByRefresh($0) && !awaitsLinkRenewal($0) }
-    guard signIn == nil, !served.isEmpty else { return .credentials }
+    guard signIn == nil, !served.isEmpty else { return usualGoal }
     // Whoever waits for the backend has its pause, which a token of the link does not end.
     let due = served.filter { isDue($0, now) }
     if !due.isEmpty, due.allSatisfy(isServedByLink) { return .idToken }
     let others = served.filter { !isServedByLink($0) }
     // The credentials may be due, and who waits for a token may have to wait on.
-    return others.isEmpty || others.contains { $0.want == .credentials } ? .credentials : .token
+    return others.isEmpty || others.contains { $0.want == .credentials } ? usualGoal : .token
   }
 
   /// Whether nothing but a sign-in at the provider helps a waiter, whatever comes of the refresh that is

@@ -21,8 +21,7 @@ struct CognitoExchanges: BackendExchanges {
             let found = try found.get()
             let request = try request(query, user, found.signer, try crypto.get())
             var exchange = Exchange(
-              request: request,
-              settings: AWSExchanges(profile: called.profile, sender: sender).settings,
+              request: request, settings: AWSExchanges.settings(of: called.profile),
               upstream: upstream, secrets: query.logins.logins.map(\.token)
             ) { reply throws(UpstreamFailure) in
               UpstreamOutcome(
@@ -54,19 +53,25 @@ struct CognitoExchanges: BackendExchanges {
       for (name, template) in settings.principalTags.sorted(by: { $0.key < $1.key }) {
         tags.append((name, try sender.expand(template, user, "principal_tags.\(name)")))
       }
-      var cognito = called.profile.cognito
-      if let custom = settings.cognitoEndpoint {
-        cognito = CognitoIdentity(
-          try AWSHost(
-            .cognitoIdentity, region: called.profile.pool.region, custom: custom.text))
-      }
-      return try cognito.getOpenIDTokenForDeveloperIdentity(
+      return try cognito(query.pool).getOpenIDTokenForDeveloperIdentity(
         CognitoIdentity.DeveloperTokenQuery(
           pool: query.pool, identity: query.identity, provider: query.developerProvider,
           userIdentifier: query.userIdentifier, linked: query.logins,
           tokenDuration: Int(settings.tokenDuration.inSeconds), principalTags: tags),
         signer: signer, digests: crypto, now: clock.wallTime)
     }
+  }
+
+  /// Its own endpoint, or the profile's.
+  private func cognito(_ pool: IdentityPoolID) throws(InvalidInput) -> CognitoIdentity {
+    if let custom = settings.cognitoEndpoint {
+      return CognitoIdentity(
+        try AWSHost(.cognitoIdentity, region: pool.region, custom: custom.text))
+    }
+    guard let placed = called.profile.identityPool else {
+      throw InvalidInput(field: "identity_pool_id", reason: "is missing")
+    }
+    return placed.cognito
   }
 
   private func findSigner(_ done: @escaping Completion<DeveloperCredentialsCache.Signer>) {
