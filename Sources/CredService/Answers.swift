@@ -37,6 +37,7 @@ final class Answers {
       }
       return clients.giveCredentials(of: session, turn)
     }
+    if let error = session.profile.refusalOfCredentials { return turn.refuse(error) }
     if get.refresh || get.minTTL.map({ !session.lasts($0, now) }) ?? false,
       let error = limits.refusalOfCall(by: session.key.uid)
     {
@@ -109,6 +110,7 @@ final class Answers {
   func giveToken(of session: Session, to waiter: UInt64) {
     if grants.askAnew(waiter, in: session) { return }
     guard let turn = clients.endWait(waiter, in: session) else { return }
+    if checks.give(session, turn) { return }
     if case .token(let token) = turn.request.operation {
       do throws(ProtocolError) {
         let kind = try session.profile.tokenKind(token.kind, holdsToken: true)

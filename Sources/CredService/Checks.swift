@@ -189,7 +189,7 @@ final class Checks {
     session.asking.checks[turn.client.id] = run
     grants.ask(
       Waiter(
-        id: turn.client.id, want: .credentials, minimumLife: nil, mustRefresh: true,
+        id: turn.client.id, want: session.profile.checkedWant, minimumLife: nil, mustRefresh: true,
         arrived: turn.now, wait: Self.renewalTime),
       in: session, turn)
   }
@@ -201,14 +201,19 @@ final class Checks {
     guard case .check = turn.request.operation,
       let run = session.asking.checks.removeValue(forKey: turn.client.id)
     else { return false }
-    let expiration = session.machine.credentials?.credentials.expiration.iso8601
+    let expiration = session.machine.expiration?.iso8601
     run.steps.append(
       CheckStep(
-        "credentials", isOK: error == nil,
+        session.profile.checkedWant == .credentials ? "credentials" : "tokens", isOK: error == nil,
         detail: error?.message ?? expiration.map { "valid until \($0)" } ?? "none"))
     turn.give(.check(run.steps))
     return true
   }
+}
+
+extension Profile {
+  /// What its sessions are renewed for.
+  fileprivate var checkedWant: Waiter.Want { plan.givesTokensAlone ? .idToken : .credentials }
 }
 
 extension CheckStep {

@@ -11,6 +11,7 @@ struct StoryTests {
   @Test func aSignInThatWasRevoked() throws { try expect(.revokedSignIn) }
   @Test func aReloadWithAMistake() throws { try expect(.reloadMistake) }
   @Test func aBackendThatRefusesTheHost() throws { try expect(.refusedHost) }
+  @Test func aBackendThatDoesNotKnowTheHost() throws { try expect(.unknownHost) }
   @Test func aClockThatIsOff() throws { try expect(.wrongClock) }
   @Test func aLimitThatIsHit() throws { try expect(.hitLimit) }
 
@@ -42,6 +43,7 @@ enum StoryName: String, CaseIterable {
   case revokedSignIn = "revoked-sign-in"
   case reloadMistake = "reload-mistake"
   case refusedHost = "refused-host"
+  case unknownHost = "unknown-host"
   case wrongClock = "wrong-clock"
   case hitLimit = "hit-limit"
 
@@ -64,6 +66,7 @@ enum StoryName: String, CaseIterable {
     case .revokedSignIn: try Story.revokedSignIn()
     case .reloadMistake: try Story.reloadMistake()
     case .refusedHost: try Story.refusedHost()
+    case .unknownHost: try Story.unknownHost()
     case .wrongClock: try Story.wrongClock()
     case .hitLimit: try Story.hitLimit()
     }

@@ -7,6 +7,8 @@ struct ConfigurationReader {
   private var backendHeaders: [(name: String, position: SourcePosition)] = []
   private var backendTypes: [String: BackendType] = [:]
   private var backendReferences: [BackendReference] = []
+  /// What only the types of all backends can judge.
+  private var sectionsWithoutPool: [(profile: ProfileSettings, section: INISection)] = []
   private var profileCount = 0
   /// Where each profile begins, by name.
   private(set) var profileHeaders: [String: SourcePosition] = [:]
@@ -36,6 +38,7 @@ struct ConfigurationReader {
   mutating func read(_ document: INIDocument) {
     for section in document.sections { read(section) }
     checkReferences()
+    for (profile, section) in sectionsWithoutPool { checkPool(of: profile, section) }
     checkRedirectURIs()
     checkCapacity()
     checkKeptSessions()
@@ -139,10 +142,17 @@ struct ConfigurationReader {
       require("developer_provider", with: "backend", section)
     }
     require("backend", with: "link_backend", section)
+    if section["identity_pool_id"] == nil { sectionsWithoutPool.append((settings, section)) }
     if let name {
       configuration.profiles[name] = settings
       profileHeaders[name] = section.position
     }
+  }
+
+  private mutating func checkPool(of profile: ProfileSettings, _ section: INISection) {
+    // A backend that is not there, or of no known type, has its own error.
+    if let backend = profile.backend, backendTypes[backend] == nil { return }
+    checkWithoutPool(profile, section, profile.backend.flatMap { backendTypes[$0]?.provider })
   }
 
   private mutating func checkReferences() {

@@ -122,7 +122,8 @@ extension ConfigurationReader {
   private static let enhancedLifetime: Duration = .seconds(3600)
 
   mutating func checkCapacity() {
-    for (name, profile) in configuration.profiles.sorted(by: { $0.key < $1.key }) {
+    for (name, profile) in configuration.profiles.sorted(by: { $0.key < $1.key })
+    where !profile.identityPoolID.isEmpty {
       let lifetime = profile.flow == .basic ? profile.duration : Self.enhancedLifetime
       let exchange =
         profile.flow == .basic

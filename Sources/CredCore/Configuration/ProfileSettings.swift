@@ -11,7 +11,7 @@ public struct ProfileSettings: Sendable, Equatable {
   }
 
   public let name: String
-  /// `REGION:UUID`.
+  /// `REGION:UUID`; empty where programs get a provider's tokens alone, and no credentials.
   public var identityPoolID: String
   /// Never nil if `backend` is set, unless the backend is a user pool.
   public var developerProvider: String?
@@ -84,7 +84,7 @@ public struct ProfileSettings: Sendable, Equatable {
 
 extension ConfigurationSchema {
   static let profile: [ConfigurationKey<ProfileSettings>] = [
-    .init("identity_pool_id", \.identityPoolID, .identityPoolID, required: true),
+    .init("identity_pool_id", \.identityPoolID, .identityPoolID),
     .init("developer_provider", \.developerProvider, .developerProvider),
     .init("backend", \.backend, .sectionName),
     .init("link_backend", \.linkBackend, .sectionName),

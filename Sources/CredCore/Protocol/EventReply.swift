@@ -4,10 +4,9 @@ public enum SessionEvent: Sendable, Equatable {
   case state(ReportedState, identityID: IdentityID?, signedIn: SignedIn? = nil)
   /// Cognito gave the user another identity.
   case identityChanged(previous: IdentityID?, current: IdentityID)
-  /// The session has new credentials.
-  case refreshed(identityID: IdentityID, expiration: WallTime, nextRefresh: WallTime?)
-  /// A refresh failed. The held credentials are valid until `expiration`, which is nil if there are
-  /// none.
+  /// The session has new credentials, or new tokens where a profile gives them alone.
+  case refreshed(identityID: IdentityID?, expiration: WallTime, nextRefresh: WallTime?)
+  /// A refresh failed. What is held is valid until `expiration`; nil if there is nothing.
   case degraded(ProtocolError, expiration: WallTime?)
   /// A sign-in asks its user a question. Watchers get neither its handle nor its parameters.
   case challenge(SignInChallenge, remaining: Duration)

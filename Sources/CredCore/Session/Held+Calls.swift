@@ -112,10 +112,12 @@ extension Held {
     _ session: ProviderSession, for refresh: Refresh, _ plan: SessionPlan,
     _ identityID: IdentityID?,
     _ now: Instant
-  ) -> UpstreamCall {
-    // A new token is used even if it is short-lived, so that no refresh renews tokens twice.
+  ) -> UpstreamCall? {
+    // A new token is tried however short it lasts: no refresh renews twice for that.
     if let token = session.idToken, refresh.hasNewToken || !refresh.isForced && token.isUsable(now)
     {
+      // The tokens are all that the profile gives.
+      if plan.givesTokensAlone { return nil }
       return directCall(
         loginsWith(token, of: session, refresh, plan), refresh, plan, identityID)
     }

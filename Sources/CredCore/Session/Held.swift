@@ -59,9 +59,10 @@ struct Held: Sendable, Equatable {
     }
   }
 
-  /// Whether a caller asked after these credentials were received.
+  /// Whether a caller asked after what is held was received: credentials, or the tokens of a provider.
   func isInUse(lastAsked: Instant) -> Bool {
-    credentials.map { lastAsked > $0.received } ?? false
+    (credentials?.received ?? state.providerSession?.idToken?.received).map { lastAsked > $0 }
+      ?? false
   }
 }
 

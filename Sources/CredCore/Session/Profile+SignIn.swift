@@ -8,7 +8,7 @@ extension Profile {
     means += signInProfile.signInWays.map(\.means)
     // Backends give developer tokens; user pools do not.
     if plan.backend.issuer == nil { means.append(.token) }
-    if takesLogins { means.append(.logins) }
+    if takesLogins, !plan.givesTokensAlone { means.append(.logins) }
     return means
   }
 
@@ -21,6 +21,7 @@ extension Profile {
 
   /// Why a `login` does not fit this profile; checked before any call.
   public func refusal(of login: LoginRequest) -> ProtocolError? {
+    if let error = refusalWithoutPool(of: login) { return error }
     if login.customRoleARN != nil, plan.flow == .basic {
       return ProtocolError(
         .invalidRequest,
@@ -117,7 +118,7 @@ extension Profile {
   }
 
   private func refusal(of identityID: IdentityID) -> ProtocolError? {
-    guard identityID.region != pool.region else { return nil }
+    guard let pool, identityID.region != pool.region else { return nil }
     return ProtocolError(
       .invalidRequest,
       "\"identity_id\" is of region \(identityID.region.quoted), and the pool of profile "

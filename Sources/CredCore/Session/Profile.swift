@@ -5,9 +5,8 @@
 public final class Profile: Sendable, Equatable {
   public let settings: ProfileSettings
   public let backend: BackendSettings?
-  public let pool: IdentityPoolID
-  public let cognito: CognitoIdentity
-  public let sts: STS
+  /// Nil where programs get a provider's tokens alone.
+  public let identityPool: PlacedIdentityPool?
   public let plan: SessionPlan
   /// The profile as it would be with its `link_backend` as only backend: users sign in through it
   /// to be linked. Nil without a `link_backend`.
@@ -28,18 +27,17 @@ public final class Profile: Sendable, Equatable {
   ) throws(InvalidInput) {
     self.settings = settings
     backend = configuration.backend(of: settings)
-    pool = try IdentityPoolID(settings.identityPoolID)
-    cognito = CognitoIdentity(
-      try Self.endpoint(.cognitoIdentity, settings, settings.cognitoEndpoint))
-    sts = STS(try Self.endpoint(.sts, settings, settings.stsEndpoint))
+    identityPool =
+      settings.identityPoolID.isEmpty ? nil : try PlacedIdentityPool(settings)
     access = AccessRule(settings, groupID: groupID)
     needsUserName = configuration.needsUserName(settings)
     link = try Self.link(of: settings, in: configuration, groupID: groupID)
     var plan = SessionPlan(
       backend: try backend?.kind.trust(in: settings) ?? .none, flow: settings.flow,
       allowsGuests: settings.guest, tokenFileProvider: settings.webIdentityProvider,
-      developerLoginKey: settings.loginsKey ?? AWSPartition.loginsKey(region: pool.region),
+      developerLoginKey: settings.loginsKey ?? AWSPartition.loginsKey(region: settings.region),
       keepsAccessToken: settings.vendTokens.contains { $0 != .id })
+    plan.givesTokensAlone = identityPool == nil
     plan.link = link?.plan.backend.issuer
     plan.providerName = (link?.backend ?? backend)?.kind.providerName
     self.plan = plan
@@ -52,12 +50,29 @@ public final class Profile: Sendable, Equatable {
   public static func == (one: Profile, other: Profile) -> Bool {
     if one === other { return true }
     return one.settings == other.settings && one.backend == other.backend
-      && one.pool == other.pool && one.cognito == other.cognito && one.sts == other.sts
-      && one.plan == other.plan && one.link == other.link && one.access == other.access
+      && one.identityPool == other.identityPool && one.plan == other.plan && one.link == other.link
+      && one.access == other.access
       && one.needsUserName == other.needsUserName
       && one.identityFingerprint == other.identityFingerprint
       && one.credentialsFingerprint == other.credentialsFingerprint
       && one.backendFingerprint == other.backendFingerprint
+  }
+
+  public var pool: IdentityPoolID? { identityPool?.id }
+}
+
+/// An identity pool, and the hosts that give credentials for its identities.
+public struct PlacedIdentityPool: Sendable, Equatable {
+  public let id: IdentityPoolID
+  public let cognito: CognitoIdentity
+  public let sts: STS
+
+  /// - Throws: for values that the configuration reader refuses before.
+  fileprivate init(_ settings: ProfileSettings) throws(InvalidInput) {
+    id = try IdentityPoolID(settings.identityPoolID)
+    cognito = CognitoIdentity(
+      try Self.endpoint(.cognitoIdentity, settings, settings.cognitoEndpoint))
+    sts = STS(try Self.endpoint(.sts, settings, settings.stsEndpoint))
   }
 
   private static func endpoint(

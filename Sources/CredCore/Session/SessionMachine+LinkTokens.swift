@@ -47,13 +47,13 @@ extension SessionMachine {
   /// The goal of a refresh that starts now.
   func nextGoal(_ now: Instant) -> Waiter.Want {
     let served = waiters.filter { isServedByRefresh($0) && !awaitsLinkRenewal($0) }
-    guard signIn == nil, !served.isEmpty else { return .credentials }
-    // Waiters for the backend keep the backend's pause: a token of the link does not end it.
+    guard signIn == nil, !served.isEmpty else { return usualGoal }
+    // Whoever waits for the backend has its pause, which a token of the link does not end.
     let due = served.filter { isDue($0, now) }
     if !due.isEmpty, due.allSatisfy(isServedByLink) { return .idToken }
     let others = served.filter { !isServedByLink($0) }
-    // The credentials may be due while a waiter for a token must wait longer.
-    return others.isEmpty || others.contains { $0.want == .credentials } ? .credentials : .token
+    // The credentials may be due, and who waits for a token may have to wait on.
+    return others.isEmpty || others.contains { $0.want == .credentials } ? usualGoal : .token
   }
 
   /// Whether only a sign-in at the provider can help a waiter, however the refresh under way ends.

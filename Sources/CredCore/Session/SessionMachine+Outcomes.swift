@@ -156,7 +156,7 @@ extension SessionMachine {
       setState(.tokensInvalid(method.withoutToken), &context)
     }
     context.actions.append(
-      .announce(held.credentials == nil ? .failed(failure) : .degraded(failure)))
+      .announce(expiration == nil ? .failed(failure) : .degraded(failure)))
   }
 
   /// Whether a failure means that the user has to sign in again.

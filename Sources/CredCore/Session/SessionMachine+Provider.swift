@@ -59,6 +59,7 @@ extension SessionMachine {
       return fail(refresh, .tokenExpired, &context)
     }
     lend(tokens.access.token, &context)
+    announceTokens(renewed, &context)
     if refresh.goal == .token { succeed(&context) } else { startNextCall(refresh, &context) }
   }
 

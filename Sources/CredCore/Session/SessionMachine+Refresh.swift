@@ -6,7 +6,7 @@ extension SessionMachine {
     if case .refreshing(var refresh) = work {
       // A caller that wants credentials extends a refresh that was only for the backend's token.
       if !refresh.isForLink, waiters.contains(where: { $0.want == .credentials }) {
-        refresh.goal = .credentials
+        refresh.goal = usualGoal
       }
       work = .refreshing(refresh)
     } else if nextStart.map({ $0 <= context.now }) ?? false || callerStartsRefresh(context.now) {
@@ -17,7 +17,7 @@ extension SessionMachine {
   /// When the next refresh starts if no event comes before; nil if it needs an event.
   var nextStart: Instant? {
     guard work == .idle, canRefresh else { return nil }
-    var start = isInUse ? held.pause?.until ?? held.credentials?.refreshAt : nil
+    var start = isInUse ? held.pause?.until ?? refreshAt : nil
     for waiter in waiters where isServedByRefresh(waiter) && !awaitsLinkRenewal(waiter) {
       guard let wanted = nextStart(for: waiter) else { continue }
       start = min(start ?? wanted, wanted)
@@ -45,7 +45,7 @@ extension SessionMachine {
   public func unattendedStart(signingIn: Bool) -> Instant? {
     guard work == .idle, signIn == nil, canRefresh else { return nil }
     if case .signedOut(let isByUser) = held.state, isByUser || !signingIn { return nil }
-    let due = held.credentials?.refreshAt ?? Instant(nanoseconds: 0)
+    let due = refreshAt ?? Instant(nanoseconds: 0)
     return max(due, held.pause?.until ?? due)
   }
 
@@ -91,7 +91,8 @@ extension SessionMachine {
   /// Only a backend and a linked sign-in give tokens; guests and logins have none.
   func isServedByRefresh(_ waiter: Waiter) -> Bool {
     switch (waiter.want, tokenSource) {
-    case (.credentials, _), (.token, .backend): true
+    case (.credentials, _): !plan.givesTokensAlone
+    case (.token, .backend): true
     case (_, .provider): waiter.want.isOfProvider
     case (_, .backend): canRenewLink(waiter)
     default: false
@@ -119,11 +120,13 @@ extension SessionMachine {
     refresh.knownIdentity = identityOfUser
     refresh.unreadLogins = signIn?.unreadLogins ?? []
     if !refresh.isForLink { held.pause = held.pause?.ended(context.now) }
-    // A waiter asks for a token of the user pool, and does not accept the held one.
-    refresh.isForced = waiters.contains {
-      guard !wantsLinkToken($0) else { return false }
-      return $0.mustRefresh || $0.want.isOfProvider && earliestStart(for: $0) <= context.now
-    }
+    // A token of the user pool that is held is not what its waiter asks for.
+    refresh.isForced =
+      renewsUsableTokens
+      || waiters.contains {
+        guard !wantsLinkToken($0) else { return false }
+        return $0.mustRefresh || $0.want.isOfProvider && earliestStart(for: $0) <= context.now
+      }
     startNextCall(refresh, &context)
   }
 
@@ -145,7 +148,9 @@ extension SessionMachine {
 extension SessionMachine {
   /// Starts the next call of a refresh, chosen by the tokens that the session holds.
   mutating func startNextCall(_ refresh: Refresh, _ context: inout EventContext) {
-    guard let call = nextCall(for: refresh, context.now) else { return stopRefresh() }
+    guard let call = nextCall(for: refresh, context.now) else {
+      return isComplete(refresh) ? succeed(&context) : stopRefresh()
+    }
     startCall(call, for: refresh, &context)
   }
 

@@ -82,6 +82,8 @@ extension SessionMachine {
   /// Why a waiter gets nothing; nil while it may still be answered.
   private func refusal(of waiter: Waiter, _ now: Instant) -> ProtocolError? {
     let isLate = waiter.deadline <= now
+    // The profile gave some until it was changed.
+    if plan.givesTokensAlone, waiter.want == .credentials { return .givesNoCredentials }
     if work != .idle || awaitsLinkRenewal(waiter) {
       guard isLate else { return nil }
       if lacksLink(waiter) { return signInRequired(for: waiter) }
@@ -111,6 +113,12 @@ extension SessionMachine {
   }
 
   var signInRequired: ProtocolError { held.signInRequired(after: lastFailure?.failure) }
+}
+
+extension ProtocolError {
+  static let givesNoCredentials = ProtocolError(
+    .invalidRequest,
+    "the profile has no identity pool any more, and gives no credentials: ask for a token")
 }
 
 extension Held {

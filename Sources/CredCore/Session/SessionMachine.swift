@@ -244,7 +244,7 @@ extension SessionMachine {
   public var waiterCount: Int { waiters.count }
 
   /// Whether a caller asked since the last refresh. Unused credentials are not renewed.
-  public var isInUse: Bool { held.isInUse(lastAsked: lastAsked) }
+  public var isInUse: Bool { received.map { lastAsked > $0 } ?? false }
 
   /// Until when the daemon may answer a plain `get` from its cache without an event: before the
   /// refresh is due the machine has nothing to decide.
@@ -264,8 +264,8 @@ extension SessionMachine {
       let reason = Self.reason(of: pause.failure)
       return (nextStart, nextStart == nil ? "when somebody asks, \(reason)" : reason)
     }
-    guard let credentials = held.credentials else { return (nil, "when somebody asks") }
-    if isInUse { return (credentials.refreshAt, "half of the lifetime") }
+    guard let refreshAt else { return (nil, "when somebody asks") }
+    if isInUse { return (refreshAt, "half of the lifetime") }
     return (nil, "when somebody asks: not in use since the last refresh")
   }
 

@@ -31,6 +31,8 @@ public struct SessionPlan: Sendable, Equatable {
   public var allowsGuests: Bool
   /// Whether a provider's access token is kept, so that programs can have it.
   public var keepsAccessToken: Bool
+  /// Whether there is no identity pool: sessions hold a provider's tokens, and get no credentials.
+  public internal(set) var givesTokensAlone = false
 
   /// Whether a session signs in without a `login`.
   public var worksUnattended: Bool { backend == .host || tokenFileProvider != nil }

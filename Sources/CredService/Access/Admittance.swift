@@ -122,12 +122,12 @@ final class Admittance {
 
   /// Whether a profile that admits the caller on the socket is not served to it at the endpoint.
   ///
-  /// Forwarders often run as root, and lend its uid to all behind them. So root counts only if a
-  /// list names it, or if its unit's token shows that it is no forwarder. The kernel names no
-  /// program for a TCP connection.
+  /// Forwarders often run as root, and lend its uid to all behind them. So root counts where a list
+  /// names it, or where its unit's token says that it is no forwarder. The kernel names no program
+  /// for a TCP connection. Where there are tokens alone, there is nothing to serve.
   private func isClosed(_ profile: Profile, to caller: Caller, _ client: Client) -> Bool {
     guard let http = client.http else { return false }
-    if profile.access.needsExecutable { return true }
+    if profile.access.needsExecutable || profile.plan.givesTokensAlone { return true }
     return caller.uid == 0 && !http.hasUnitToken && !profile.access.names(caller)
   }
 

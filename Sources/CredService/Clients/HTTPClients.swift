@@ -193,6 +193,7 @@ final class HTTPClients {
   private func endpointAccess(
     to profile: Profile, _ caller: Caller
   ) -> Result<EndpointLock.Place, ProtocolError> {
+    if let error = profile.refusalOfCredentials { return .failure(error) }
     guard let place = door.lock?.place else {
       return .failure(
         ProtocolError(

@@ -106,19 +106,19 @@ final class Watches {
       // The state event that comes with it says this already.
       return nil
     case .refreshed(let expiration):
-      guard let identity = machine.identityID else { return nil }
+      let identity = machine.identityID
+      guard identity != nil || machine.plan.givesTokensAlone else { return nil }
       let now = clock.now
-      let next = machine.credentials.map { clock.wallTime + ($0.refreshAt - now) }
+      let next = machine.refreshAt.map { clock.wallTime + ($0 - now) }
       return .refreshed(identityID: identity, expiration: expiration, nextRefresh: next)
     case .degraded(let failure), .failed(let failure):
-      // A watcher is also told about a session that never had credentials.
-      return .degraded(
-        failure.protocolError, expiration: machine.credentials?.credentials.expiration)
+      // A watcher also hears of a session that never had credentials.
+      return .degraded(failure.protocolError, expiration: machine.expiration)
     case .signInFailed:
       // The client that signed in gets the error. The session has not changed.
       return nil
     case .expiring(let error):
-      return .degraded(error, expiration: machine.credentials?.credentials.expiration)
+      return .degraded(error, expiration: machine.expiration)
     }
   }
 }

@@ -84,8 +84,8 @@ final class Journal {
       log.info("\(error.message)")
     case .degraded(let failure):
       logRefreshFailure(
-        "refresh failed; the credentials at hand go on serving", failure, session, log)
-    case .failed(let failure): logRefreshFailure("no credentials", failure, session, log)
+        "refresh failed; the \(session.given) at hand go on serving", failure, session, log)
+    case .failed(let failure): logRefreshFailure("no \(session.given)", failure, session, log)
     case .signInFailed(let failure): logSignInFailure(failure, session, log)
     }
   }
@@ -98,7 +98,7 @@ final class Journal {
       metadata["access_key_id"] = "\(key)"
     }
     if let identity = session.machine.identityID { metadata["identity"] = "\(identity)" }
-    log.log(.credentialsRefreshed, .info, "credentials refreshed", metadata)
+    log.log(.credentialsRefreshed, .info, "\(session.given) refreshed", metadata)
   }
 
   /// A sign-in or a sign-out that a client asked for has its own entry: this one is not made then.
@@ -229,4 +229,9 @@ extension SignInState {
       }
     }
   }
+}
+
+extension Session {
+  /// What its profile gives.
+  fileprivate var given: String { profile.plan.givesTokensAlone ? "tokens" : "credentials" }
 }

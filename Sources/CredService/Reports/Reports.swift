@@ -122,7 +122,7 @@ final class Reports {
       profile: session.key.profile, user: session.userName, uid: session.key.uid,
       state: machine.state.reported, identityID: machine.identityID,
       signedIn: clients.signedIn(to: session),
-      expiration: machine.credentials?.credentials.expiration,
+      expiration: machine.expiration,
       nextRefresh: next.at.map(civil), nextRefreshReason: next.reason,
       lastError: machine.lastFailure.map {
         SessionReport.LastError(
@@ -131,7 +131,7 @@ final class Reports {
           // The detail may contain addresses and names of files.
           detail: isAdmin ? $0.failure.detail : nil)
       },
-      failures: machine.failures, lastRefresh: machine.credentials.map { civil($0.received) },
+      failures: machine.failures, lastRefresh: machine.received.map(civil),
       waiters: machine.waiterCount,
       lastCaller: session.audited.lastCaller.map {
         .init(pid: $0.pid > 0 ? $0.pid : nil, unit: $0.unit)

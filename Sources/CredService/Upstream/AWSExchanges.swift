@@ -3,14 +3,23 @@ import CredCore
 /// Exchanges with Cognito Identity and STS, and the login of a file.
 struct AWSExchanges {
   let profile: Profile
+  let pool: PlacedIdentityPool
   let sender: Sender
+
+  /// Nil without an identity pool.
+  init?(profile: Profile, sender: Sender) {
+    guard let pool = profile.identityPool else { return nil }
+    self.profile = profile
+    self.pool = pool
+    self.sender = sender
+  }
 
   func getID(
     _ logins: LoginsMap
   ) throws(UpstreamFailure) -> Exchange<UpstreamOutcome> {
     let request = try Upstream.cognitoIdentity.checked { () throws(InvalidInput) in
-      try profile.cognito.getID(
-        pool: profile.pool, accountID: profile.settings.accountID, logins: logins)
+      try pool.cognito.getID(
+        pool: pool.id, accountID: profile.settings.accountID, logins: logins)
     }
     return cognito(request, logins) { reply throws(UpstreamFailure) in
       .identity(try CognitoIdentity.identity(from: reply))
@@ -20,7 +29,7 @@ struct AWSExchanges {
   func getOpenIDToken(
     _ identityID: IdentityID, _ logins: LoginsMap
   ) -> Exchange<UpstreamOutcome> {
-    let request = profile.cognito.getOpenIDToken(identity: identityID, logins: logins)
+    let request = pool.cognito.getOpenIDToken(identity: identityID, logins: logins)
     return cognito(request, logins) { reply throws(UpstreamFailure) in
       UpstreamOutcome(try CognitoIdentity.token(from: reply), clock)
     }
@@ -29,7 +38,7 @@ struct AWSExchanges {
   func getCredentials(
     _ identityID: IdentityID, _ logins: LoginsMap, _ role: String?
   ) -> Exchange<UpstreamOutcome> {
-    let request = profile.cognito.getCredentials(
+    let request = pool.cognito.getCredentials(
       identity: identityID, logins: logins, customRoleARN: role ?? profile.settings.roleARN)
     return cognito(request, logins) { reply throws(UpstreamFailure) in
       UpstreamOutcome(try CognitoIdentity.credentials(from: reply), identityID, clock)
@@ -74,7 +83,7 @@ struct AWSExchanges {
       preconditionFailure("the configuration reader wants role_arn for the basic flow")
     }
     return try Upstream.sts.checked { () throws(InvalidInput) in
-      try profile.sts.assumeRole(
+      try pool.sts.assumeRole(
         STS.RoleQuery(
           roleARN: role,
           sessionName: try sender.expand(settings.roleSessionName, user, "role_session_name"),
@@ -94,8 +103,10 @@ struct AWSExchanges {
     }
   }
 
-  /// The HTTP settings for AWS.
-  var settings: HTTPSettings {
+  /// How AWS is reached.
+  var settings: HTTPSettings { Self.settings(of: profile) }
+
+  static func settings(of profile: Profile) -> HTTPSettings {
     var settings = HTTPSettings(
       timeout: Sender.awsTimeout, replyLimit: Limits.Upstream.awsReplyBytes)
     settings.caFile = profile.settings.caFile
@@ -109,16 +120,16 @@ struct AWSExchanges {
     let isBasic = profile.settings.flow == .basic
     var places = [
       ProbedPlace(
-        name: "cognito-identity", upstream: .cognitoIdentity, url: profile.cognito.host.url,
+        name: "cognito-identity", upstream: .cognitoIdentity, url: pool.cognito.host.url,
         settings: settings.probing,
         queue: isBasic
-          ? turns.queues.queueOfOpenIDTokens(profile) : turns.queues.queueOfCredentials(profile))
+          ? turns.queues.queueOfOpenIDTokens(pool) : turns.queues.queueOfCredentials(pool))
     ]
     if isBasic {
       places.append(
         ProbedPlace(
-          name: "sts", upstream: .sts, url: profile.sts.host.url,
-          settings: settings.probing, queue: turns.queues.queueOfRoles(profile)))
+          name: "sts", upstream: .sts, url: pool.sts.host.url,
+          settings: settings.probing, queue: turns.queues.queueOfRoles(pool)))
     }
     return places
   }

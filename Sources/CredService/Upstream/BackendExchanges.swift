@@ -56,8 +56,10 @@ struct CalledBackend {
       guard settings.kind.sendsUserIdentifier else { return "" }
       return try self.identifier(parts.session?.developerUserIdentifier, of: user)
     }
+    // A backend of this kind vouches for users of an identity pool.
+    guard let pool = profile.pool else { throw .unfitSession(of: upstream) }
     return TokenQuery(
-      pool: profile.pool, developerProvider: provider, userIdentifier: identifier,
+      pool: pool, developerProvider: provider, userIdentifier: identifier,
       identity: parts.identityID, logins: parts.logins, caller: parts.caller)
   }
 

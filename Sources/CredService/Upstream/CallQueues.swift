@@ -35,26 +35,26 @@ struct CallQueues {
     case .renewProviderTokens(let session, _):
       return profile.giving(session).backend.map { queue(of: $0) }
     case .getID:
-      return queue("GetId", profile.cognito.host, settings.getIDRate)
+      return profile.identityPool.map { queue("GetId", $0.cognito.host, settings.getIDRate) }
     case .getOpenIDToken:
-      return queueOfOpenIDTokens(profile)
+      return profile.identityPool.map { queueOfOpenIDTokens($0) }
     case .getCredentials:
-      return queueOfCredentials(profile)
+      return profile.identityPool.map { queueOfCredentials($0) }
     case .assumeRole:
-      return queueOfRoles(profile)
+      return profile.identityPool.map { queueOfRoles($0) }
     }
   }
 
-  mutating func queueOfOpenIDTokens(_ profile: Profile) -> CallQueue {
-    queue("GetOpenIdToken", profile.cognito.host, settings.getOpenIDTokenRate)
+  mutating func queueOfOpenIDTokens(_ pool: PlacedIdentityPool) -> CallQueue {
+    queue("GetOpenIdToken", pool.cognito.host, settings.getOpenIDTokenRate)
   }
 
-  mutating func queueOfCredentials(_ profile: Profile) -> CallQueue {
-    queue("GetCredentialsForIdentity", profile.cognito.host, settings.getCredentialsRate)
+  mutating func queueOfCredentials(_ pool: PlacedIdentityPool) -> CallQueue {
+    queue("GetCredentialsForIdentity", pool.cognito.host, settings.getCredentialsRate)
   }
 
-  mutating func queueOfRoles(_ profile: Profile) -> CallQueue {
-    queue("AssumeRoleWithWebIdentity", profile.sts.host, settings.assumeRoleRate, .sts)
+  mutating func queueOfRoles(_ pool: PlacedIdentityPool) -> CallQueue {
+    queue("AssumeRoleWithWebIdentity", pool.sts.host, settings.assumeRoleRate, .sts)
   }
 
   mutating func queue(of backend: BackendSettings) -> CallQueue {

@@ -19,13 +19,12 @@ struct CognitoExchanges: BackendExchanges {
         done(
           Result { () throws(UpstreamFailure) in
             let found = try found.get()
-            let host = try host
+            let host = try host(of: query.pool)
             let request = try request(query, user, found.signer, try crypto.get(), host)
             // Whether another time of signing may help.
             var isOtherTime = false
             var exchange = Exchange(
-              request: request,
-              settings: AWSExchanges(profile: called.profile, sender: sender).settings,
+              request: request, settings: AWSExchanges.settings(of: called.profile),
               upstream: upstream, secrets: query.logins.logins.map(\.token)
             ) { reply throws(UpstreamFailure) in
               try outcome(of: reply) {
@@ -85,12 +84,16 @@ struct CognitoExchanges: BackendExchanges {
     }
   }
 
-  private var host: AWSHost {
-    get throws(UpstreamFailure) {
-      guard let custom = settings.cognitoEndpoint else { return called.profile.cognito.host }
-      return try upstream.checked { () throws(InvalidInput) in
-        try AWSHost(.cognitoIdentity, region: called.profile.pool.region, custom: custom.text)
+  /// Its own endpoint, or the profile's.
+  private func host(of pool: IdentityPoolID) throws(UpstreamFailure) -> AWSHost {
+    try upstream.checked { () throws(InvalidInput) in
+      if let custom = settings.cognitoEndpoint {
+        return try AWSHost(.cognitoIdentity, region: pool.region, custom: custom.text)
       }
+      guard let placed = called.profile.identityPool else {
+        throw InvalidInput(field: "identity_pool_id", reason: "is missing")
+      }
+      return placed.cognito.host
     }
   }
 

@@ -81,13 +81,12 @@ struct HTTPExchanges: BackendExchanges {
   private func signOutExchange(
     _ signOut: BackendSignOut, _ url: URLTemplate, _ http: HTTPBackend
   ) throws(UpstreamFailure) -> Exchange<Void> {
-    guard let provider = called.profile.settings.developerProvider else {
-      preconditionFailure("a profile with a backend has a developer provider")
-    }
+    guard let provider = called.profile.settings.developerProvider, let pool = called.profile.pool
+    else { preconditionFailure("a profile with a backend has a developer provider, of its pool") }
     let request = try upstream.checked { () throws(InvalidInput) in
       let known = signOut.backendSession?.developerUserIdentifier
       let query = TokenQuery(
-        pool: called.profile.pool, developerProvider: provider,
+        pool: pool, developerProvider: provider,
         userIdentifier: try called.identifier(known, of: signOut.user),
         identity: signOut.identityID)
       return try http.signOutRequest(query, url: try sender.expand(url, signOut.user, "logout_url"))

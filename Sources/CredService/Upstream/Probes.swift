@@ -151,7 +151,7 @@ final class ServerProbes {
   private func places(of profile: Profile) -> [ProbedPlace] {
     [profile, profile.link].compactMap { $0 }
       .compactMap { CalledBackend($0, sender, memory) }.flatMap { $0.exchanges.places(turns) }
-      + AWSExchanges(profile: profile, sender: sender).places(turns)
+      + (AWSExchanges(profile: profile, sender: sender)?.places(turns) ?? [])
   }
 }
 

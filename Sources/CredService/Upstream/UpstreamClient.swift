@@ -83,7 +83,6 @@ package final class UpstreamClient: UpstreamPerforming {
 
   private func prepare(_ request: CallRequest, _ done: @escaping Completion<PreparedCall>) {
     let (profile, user) = (request.profile, request.user)
-    let aws = AWSExchanges(profile: profile, sender: sender)
     switch request.call {
     case .signIn(let username, let password):
       guard let backend = backend(of: profile) else {
@@ -95,13 +94,26 @@ package final class UpstreamClient: UpstreamPerforming {
         return done(.failure(.unfitSession(of: .cognitoIdentity)))
       }
       backend.exchanges.renew(session, way, user, done)
-    case .readTokenFile:
-      aws.readTokenFile(done)
     case .tokenCallback(let identityID, let logins, let session, let isForced):
       prepareToken(
         TokenQueryParts(
           identityID: identityID, logins: logins, session: session, isForced: isForced,
           caller: request.caller), profile, user, done)
+    case .readTokenFile, .getID, .getOpenIDToken, .getCredentials, .assumeRole:
+      guard let aws = AWSExchanges(profile: profile, sender: sender) else {
+        return done(.failure(.unfitSession(of: .cognitoIdentity)))
+      }
+      prepare(request.call, aws, user, done)
+    }
+  }
+
+  private func prepare(
+    _ call: UpstreamCall, _ aws: AWSExchanges, _ user: UnixUser,
+    _ done: @escaping Completion<PreparedCall>
+  ) {
+    switch call {
+    case .readTokenFile:
+      aws.readTokenFile(done)
     case .getID(let logins):
       done(Result { () throws(UpstreamFailure) in .exchange(try aws.getID(logins)) })
     case .getOpenIDToken(let identityID, let logins):
@@ -110,6 +122,8 @@ package final class UpstreamClient: UpstreamPerforming {
       done(.success(.exchange(aws.getCredentials(identityID, logins, role))))
     case .assumeRole(let identityID, let token):
       aws.assumeRole(identityID, token, user, done)
+    case .signIn, .renewProviderTokens, .tokenCallback:
+      preconditionFailure("a backend's calls are no calls to AWS")
     }
   }
 

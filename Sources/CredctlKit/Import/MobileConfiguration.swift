@@ -15,8 +15,8 @@ struct MobileConfiguration: Equatable {
   struct Pool: Equatable {
     /// The name in the file; nil if there is none.
     var name: String?
-    /// `REGION:UUID`, well-formed.
-    var id: String
+    /// `REGION:UUID`, well-formed; nil where the file has a user pool alone.
+    var id: String?
     /// Whether the pool has guests; nil if the file does not say.
     var allowsGuests: Bool?
     /// The user pool whose users get credentials; nil if there is none, or if the file has no app
@@ -57,7 +57,9 @@ extension MobileConfiguration {
     let file = try ImportedObject(file: bytes)
     if file.member("auth") != nil {
       try self.init(amplify: file)
-    } else if file.member("aws_cognito_identity_pool_id") != nil {
+    } else if ["aws_cognito_identity_pool_id", "aws_user_pools_id"]
+      .contains(where: { file.member($0) != nil })
+    {
       try self.init(javaScript: file)
     } else if Self.plugInKeys.contains(where: { file.member($0) != nil }) {
       self.init(kind: .mobileSDK, pools: try Self.pools(ofPlugIn: file))
@@ -89,22 +91,37 @@ extension MobileConfiguration {
 
   /// Amplify for JavaScript writes the first generation's file without nested objects.
   private init(javaScript file: ImportedObject) throws(ImportError) {
-    let id = try file.required("aws_cognito_identity_pool_id")
-    let region = try file.text("aws_cognito_region")
     let users = try UserPoolClientEntry(
       id: file.text("aws_user_pools_id"), region: nil,
       client: file.text("aws_user_pools_web_client_id"))
     kind = .amplify
     pools = [
-      Pool(id: try MobileID.identityPool(id, region: region)).adding(users.map { [$0] } ?? [])
+      try Self.pool(
+        id: file.text("aws_cognito_identity_pool_id"), region: file.text("aws_cognito_region"),
+        users, in: file)
     ]
+  }
+
+  /// The only pool of a file: an identity pool, perhaps with users, or a user pool alone.
+  private static func pool(
+    id: ImportedText?, region: ImportedText?, _ users: UserPoolClientEntry?,
+    in object: ImportedObject
+  ) throws(ImportError) -> Pool {
+    if let id {
+      return Pool(id: try MobileID.identityPool(id, region: region))
+        .adding(users.map { [$0] } ?? [])
+    }
+    guard let users, users.client != nil else { throw noPool(in: object) }
+    return Pool().adding([users])
   }
 
   static func noPool(in object: ImportedObject) -> ImportError {
     let place = object.name.isEmpty ? "the file" : object.name.quoted
     return ImportError(
       offset: object.offset,
-      message: "\(place) names no identity pool, and only an identity pool gives AWS credentials")
+      message:
+        "\(place) names no identity pool, which gives AWS credentials, and no user pool with an "
+        + "app client, which gives tokens")
   }
 
   // MARK: amplify_outputs.json
@@ -116,14 +133,15 @@ extension MobileConfiguration {
     if let version = try file.text("version"), version.text.prefix(while: { $0 != "." }) != "1" {
       throw version.error("must be 1 or 1.y: this format is not known")
     }
-    guard let id = try auth.text("identity_pool_id") else { throw noPool(in: auth) }
     let region = try auth.text("aws_region")
     let users = try UserPoolClientEntry(
       id: auth.text("user_pool_id"), region: region, client: auth.text("user_pool_client_id"))
-    return Pool(
-      id: try MobileID.identityPool(id, region: region),
-      allowsGuests: try auth.flag("unauthenticated_identities_enabled")
-    ).adding(users.map { [$0] } ?? [])
+    var pool = try Self.pool(
+      id: auth.text("identity_pool_id"), region: region, users, in: auth)
+    if pool.id != nil {
+      pool.allowsGuests = try auth.flag("unauthenticated_identities_enabled")
+    }
+    return pool
   }
 }
 
@@ -142,11 +160,11 @@ extension MobileConfiguration {
   ]
 
   static func pools(ofPlugIn plugIn: ImportedObject) throws(ImportError) -> [Pool] {
-    guard let provider = try plugIn.object("CredentialsProvider") else {
-      throw noPool(in: plugIn)
+    let provider = try plugIn.object("CredentialsProvider")
+    guard let identities = try provider?.object("CognitoIdentity"), !identities.members.isEmpty
+    else {
+      return try poolsOfUsers(plugIn, orElse: noPool(in: provider ?? plugIn))
     }
-    guard let identities = try provider.object("CognitoIdentity"), !identities.members.isEmpty
-    else { throw noPool(in: provider) }
     guard identities.members.count <= ImportLimits.pools else {
       throw ImportError(
         offset: identities.offset, message: "more than \(ImportLimits.pools) identity pools")
@@ -170,7 +188,25 @@ extension MobileConfiguration {
     return pools
   }
 
-  /// The sign-in of the flow with the pool's name, or of the default flow.
+  /// The user pools of a file that names no identity pool.
+  private static func poolsOfUsers(
+    _ plugIn: ImportedObject, orElse error: ImportError
+  ) throws(ImportError) -> [Pool] {
+    let flows = try plugIn.object("Auth")
+    var pools: [Pool] = []
+    for (name, entry) in try userPools(plugIn).prefix(ImportLimits.pools)
+    where entry.client != nil {
+      var pool = Pool(name: name).adding([entry])
+      pool.use(try browserSignIn(flows, name))
+      // Without an identity pool there is no logins map.
+      pool.logins = []
+      pools.append(pool)
+    }
+    guard !pools.isEmpty else { throw error }
+    return pools
+  }
+
+  /// Of the flow with the pool's name, or of the usual one.
   private static func browserSignIn(
     _ flows: ImportedObject?, _ name: String
   ) throws(ImportError) -> BrowserSignIn? {

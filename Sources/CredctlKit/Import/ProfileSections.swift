@@ -49,9 +49,12 @@ public struct ProfileSections: Equatable, Sendable {
       lines = browser.section(named: name, clientID: client, provider, kind)
       hasBackend = true
     }
+    guard let id = pool.id else {
+      return (lines + tokensAlone(named: name, kind)).joined(separator: "\n") + "\n"
+    }
     lines += [
       "; The identity pool of \(kind.rawValue)\(origin).",
-      "[profile \(name)]", "identity_pool_id = \(pool.id)",
+      "[profile \(name)]", "identity_pool_id = \(id)",
     ]
     if hasBackend {
       lines += ["backend = \(name)", guestLine(pool.allowsGuests)]
@@ -70,6 +73,20 @@ public struct ProfileSections: Equatable, Sendable {
       ]
     }
     return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// The profile of users without an identity pool. An access token that a user pool gives to who proves a
+  /// password may change the account, so it takes a word of its own.
+  private static func tokensAlone(
+    named name: String, _ kind: MobileConfiguration.Kind
+  ) -> [String] {
+    [
+      "; \(kind.rawValue) names no identity pool: programs get tokens, and no AWS credentials:",
+      "; credctl token --profile \(name)",
+      "[profile \(name)]", "backend = \(name)", "vend_tokens = id",
+      "; vend_tokens = id access account  ; where programs need access tokens, which may change the",
+      ";                                    account in a user pool",
+    ]
   }
 
   /// The section of the user pool. Its users sign in by `credctl login`.

@@ -32,7 +32,8 @@ struct ProfileTests {
     expect(profile.plan.flow, equals: .enhanced)
     expect(profile.needsUserName)
     expect(
-      profile.cognito.host.url, equals: "https://cognito-identity.eu-west-1.amazonaws.com/")
+      profile.identityPool?.cognito.host.url,
+      equals: "https://cognito-identity.eu-west-1.amazonaws.com/")
     expect(profile.refusal(of: login(.host)) == nil)
     expect(
       profile.refusal(of: login(.password(username: "alice", password: Secret("x"))))?.code,

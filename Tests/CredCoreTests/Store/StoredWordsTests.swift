@@ -40,7 +40,7 @@ struct StoredWordsTests {
       let (keys, backend) = try #require(Self.profiles[words[0]])
       let profile = try fullProfile(
         keys, backend: backend.isEmpty ? "" : "[backend corp]\n\(backend)")
-      expect(profile.pool.description, equals: examplePool)
+      expect(profile.pool?.description, equals: examplePool)
       expect(profile.identityFingerprint.value, equals: UInt64(words[1], radix: 16), "\(line)")
       expect(profile.credentialsFingerprint.value, equals: UInt64(words[2], radix: 16), "\(line)")
     }

@@ -58,6 +58,30 @@ struct ProfileSectionsTests {
         """)
   }
 
+  /// Three forms of a file that names a user pool alone.
+  @Test(arguments: [
+    #"{"CognitoUserPool":{"Default":{"PoolId":"us-east-1_aB1cD2eF3","AppClientId":"1example","Region":"us-east-1"}}}"#,
+    #"{"version":"1","auth":{"aws_region":"us-east-1","user_pool_id":"us-east-1_aB1cD2eF3","user_pool_client_id":"1example"}}"#,
+    #"{"aws_user_pools_id":"us-east-1_aB1cD2eF3","aws_user_pools_web_client_id":"1example"}"#,
+  ])
+  func aUserPoolAloneBecomesAProfileForTokens(_ file: String) throws {
+    let configuration = try #require(try configuration(file, name: "work"))
+    let profile = try #require(configuration.profiles["work"])
+    expect(profile.identityPoolID, equals: "")
+    expect(profile.vendTokens, equals: [.id])
+    guard let pool = configuration.backends["work"]?.kind as? UserPoolSettings else {
+      Issue.record("no user pool")
+      return
+    }
+    expect(pool.userPoolID == "us-east-1_aB1cD2eF3" && pool.clientID == "1example")
+    let text = try sections(file, name: "work")
+    expect(
+      text.contains(
+        " names no identity pool: programs get tokens, and no AWS credentials:\n"
+          + "; credctl token --profile work\n[profile work]\nbackend = work\nvend_tokens = id\n"))
+    expect(!text.contains("guest") && !text.contains("identity_pool_id"))
+  }
+
   @Test func aHostedUIBecomesASignInByBrowser() throws {
     let pool = try #require(try configuration(MobileFiles.hostedUI, name: "work"))
     guard let settings = pool.backends["work"]?.kind as? UserPoolSettings else {
@@ -283,11 +307,13 @@ extension ProfileSectionsTests {
     ),
     (
       #"{"auth":{"user_pool_id":"us-east-1_a"}}"#,
-      #"1:2: "auth" names no identity pool, and only an identity pool gives AWS credentials"#
+      #"1:2: "auth" names no identity pool, which gives AWS credentials, and no user pool with "#
+        + "an app client, which gives tokens"
     ),
     (
       #"{"CognitoUserPool":{}}"#,
-      "1:1: the file names no identity pool, and only an identity pool gives AWS credentials"
+      "1:1: the file names no identity pool, which gives AWS credentials, and no user pool with "
+        + "an app client, which gives tokens"
     ),
     (
       MobileFiles.outputs(version: "2"),

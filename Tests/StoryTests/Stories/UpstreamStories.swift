@@ -69,6 +69,23 @@ extension Story {
     return try story.end()
   }
 
+  /// The organisation's backend, at which nobody signs in, does not know this host from the start.
+  static func unknownHost() throws -> Telling {
+    let story = try Story("A backend that does not know the host", Configured.work)
+    story.upstreams.faults["token"] = .status(401, #"{"message":"this host is not known"}"#)
+    try story.run("get work")
+    try story.run("get work", by: .bob)
+    try story.run("login work")
+    story.pass(.seconds(300))
+    try story.run("status --all", by: .root)
+    story.tell("an administrator gives this host a header that the backend knows") {
+      story.upstreams.faults["token"] = nil
+    }
+    try story.reload(Configured.work)
+    try story.run("get work")
+    return try story.end()
+  }
+
   /// This host's clock is 20 minutes slow.
   static func wrongClock() throws -> Telling {
     let story = try Story("A clock that is off", Configured.work, clockError: .seconds(-1200))

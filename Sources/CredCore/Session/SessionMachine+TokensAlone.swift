@@ -1,0 +1,61 @@
+/// Sessions of profiles that give a provider's tokens, and no credentials. A refresh is a renewal of the
+/// tokens, and nothing follows.
+extension SessionMachine {
+  /// What a refresh is for where nobody says it.
+  var usualGoal: Waiter.Want { plan.givesTokensAlone ? .token : .credentials }
+
+  /// Whether a refresh has nothing to ask for: after a sign-in its tokens are there.
+  func isComplete(_ refresh: Refresh) -> Bool {
+    guard plan.givesTokensAlone, case .provider(let session) = tokenSource else { return false }
+    return session.idToken != nil
+  }
+
+  /// Whether a refresh renews tokens that may be usable still: all but that of a sign-in.
+  var renewsUsableTokens: Bool { plan.givesTokensAlone && signIn == nil }
+
+  /// Announces renewed tokens, where they are what the profile gives.
+  mutating func announceTokens(_ session: ProviderSession, _ context: inout EventContext) {
+    guard plan.givesTokensAlone, let expiration = session.idToken?.expiration else { return }
+    refreshCount += 1
+    context.actions.append(.announce(.refreshed(expiration: expiration)))
+  }
+
+  /// When what the profile gives expires, by those who gave it; nil where the session has nothing to give.
+  public var expiration: WallTime? {
+    plan.givesTokensAlone
+      ? held.state.providerSession?.idToken?.expiration : held.credentials?.credentials.expiration
+  }
+
+  /// When it came.
+  public var received: Instant? { held.renewed(plan)?.received }
+
+  /// When it is renewed if it is in use.
+  public var refreshAt: Instant? { held.renewed(plan)?.at }
+}
+
+extension Held {
+  /// What is renewed before its end: the credentials, or the tokens where a profile gives them alone. Nil
+  /// where nothing is held.
+  func renewed(_ plan: SessionPlan) -> (received: Instant, at: Instant)? {
+    guard plan.givesTokensAlone else { return credentials.map { ($0.received, $0.refreshAt) } }
+    guard case .signedIn(.provider(let session)) = state, session.idToken != nil else { return nil }
+    let tokens = [session.idToken, session.accessToken].compactMap(\.self)
+    guard let received = tokens.map(\.received).min(), let at = tokens.compactMap(\.refreshAt).min()
+    else { return nil }
+    return (received, at)
+  }
+}
+
+extension HeldProviderToken {
+  /// When it is renewed ahead of its end, as credentials are; not sooner than a client may ask for it. Nil
+  /// where its lifetime is unknown.
+  fileprivate var refreshAt: Instant? {
+    lifetime.map {
+      // The last digits of its arrival spread tokens that came together.
+      let jitter = Double(received.nanoseconds.magnitude % 1000) / 1000
+      return max(
+        RefreshPolicy.refreshTime(received: received, lifetime: $0, jitter: jitter),
+        received + Limits.User.providerDemandInterval)
+    }
+  }
+}
