@@ -351,7 +351,7 @@ struct EndpointTests {
   @Test func oneUserHasABoundedNumberOfConnections() throws {
     let endpoint = try EndpointHost()
     let token = try endpoint.token()
-    let silent = try (0..<64).map { _ in try StreamSocket(port: endpoint.port) }
+    var silent = try (0..<64).map { _ in try StreamSocket(port: endpoint.port) }
     // It is reset after the answer: before, it must have connected.
     endpoint.host.daemon.send(SIGSTOP)
     let last = try StreamSocket(port: endpoint.port)
