@@ -13,28 +13,44 @@ public struct GetArguments {
     "--socket", "--profile", "--min-ttl", "--wait", "--refresh", "--help", "--version", "--user",
   ]
 
-  /// Reads the arguments after the program's name.
+  /// Reads the arguments after the program's name, and carries out `get`.
   ///
-  /// ArgumentParser gives every accepted line the same meaning. The last of several values of an
-  /// option counts.
-  /// - Parameter profile: the profile if the arguments name none.
-  /// - Returns: nil if ArgumentParser must decide, for another verb or a request for help.
+  /// What it accepts means the same to ArgumentParser. The last of several values of an option
+  /// counts.
+  /// - Parameters:
+  ///   - profile: the profile if the arguments name none.
+  ///   - get: gets the options. To return and destroy an optional of them, Swift would make metadata at
+  ///     run time.
+  /// - Returns: false where ArgumentParser must decide: another verb, or a question for help.
   /// - Throws: a ``Failure`` with ``Sysexit/usage`` for wrong arguments of `get`, and for a `--socket`
-  ///   without a value before any verb.
+  ///   without a value before any verb; and what `get` throws.
+  public static func read(
+    _ arguments: ArraySlice<String>, profile: String,
+    _ get: (GetOptions) throws(Failure) -> Void
+  ) throws(Failure) -> Bool {
+    var reader = OptionReader(rest: arguments)
+    var read = GetArguments(options: GetOptions(profile: profile))
+    while let word = reader.next(), word == "--socket" {
+      read.options.socket = try reader.value(of: word)
+    }
+    guard reader.current == "get" else { return false }
+    while let word = reader.next() {
+      if word == "--help" || word == "-h" || word == "--version" { return false }
+      try read.take(word, from: &reader)
+    }
+    try get(read.options)
+    return true
+  }
+
+  /// The same.
+  ///
+  /// - Returns: nil where ArgumentParser must decide.
   public static func read(
     _ arguments: ArraySlice<String>, profile: String = DefaultProfile.ofDaemon
   ) throws(Failure) -> GetOptions? {
-    var reader = OptionReader(rest: arguments)
-    var get = GetArguments(options: GetOptions(profile: profile))
-    while let word = reader.next(), word == "--socket" {
-      get.options.socket = try reader.value(of: word)
-    }
-    guard reader.current == "get" else { return nil }
-    while let word = reader.next() {
-      if word == "--help" || word == "-h" || word == "--version" { return nil }
-      try get.take(word, from: &reader)
-    }
-    return get.options
+    var options: GetOptions?
+    _ = try read(arguments, profile: profile) { options = $0 }
+    return options
   }
 
   private mutating func take(

@@ -14,12 +14,8 @@ import Glibc
     let arguments = CommandLine.arguments.dropFirst()
     do {
       let profile = DefaultProfile.name(environment: Environment.value(of:))
-      if let options = try GetArguments.read(arguments, profile: profile) {
-        try get(options)
-        // Within the `if`: to destroy the optional after it, Swift would make metadata at run time.
-        exit(Sysexit.success.code)
-      }
-      try Credctl.run(Array(arguments))
+      let isDone = try GetArguments.read(arguments, profile: profile, get)
+      if !isDone { try Credctl.run(Array(arguments)) }
       exit(Sysexit.success.code)
     } catch {
       if EvaluatedOutput.isExpected(of: arguments) {
