@@ -13,6 +13,8 @@ static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 static volatile sig_atomic_t noted;
 static bool is_noting;
+// What was in their place: Swift's runtime may have a handler of its own for SIGQUIT.
+static struct sigaction before[NUMBERS];
 
 static void note(int number) { noted = number; }
 
@@ -20,10 +22,10 @@ bool credd_note_ends(void) {
   if (is_noting) return false;
   is_noting = true;
   for (unsigned index = 0; index < NUMBERS; index++) {
-    struct sigaction present;
-    // A signal that the caller ignores, as under nohup, stays ignored.
-    if (sigaction(numbers[index], NULL, &present) < 0 || present.sa_handler != SIG_DFL) continue;
-    // Without SA_RESTART, so that the signal interrupts a wait.
+    // What the caller ignores, as under nohup, ends nothing.
+    if (sigaction(numbers[index], NULL, &before[index]) < 0 || before[index].sa_handler == SIG_IGN)
+      continue;
+    // Without SA_RESTART: a wait is interrupted.
     struct sigaction action = {.sa_handler = note};
     sigemptyset(&action.sa_mask);
     sigaction(numbers[index], &action, NULL);
@@ -36,7 +38,7 @@ void credd_let_ends_through(void) {
   for (unsigned index = 0; index < NUMBERS; index++) {
     struct sigaction present;
     if (sigaction(numbers[index], NULL, &present) == 0 && present.sa_handler == note)
-      signal(numbers[index], SIG_DFL);
+      sigaction(numbers[index], &before[index], NULL);
   }
   int number = credd_take_noted_end();
   if (number != 0) credd_end_by(number);

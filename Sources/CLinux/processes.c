@@ -25,12 +25,55 @@ int credd_fork(void) {
   return child < 0 ? -errno : (int)child;
 }
 
-int credd_fork_apart(void) {
+int credd_end_with(pid_t parent) {
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) return -errno;
+  // It may have ended before that call.
+  return getppid() == parent ? 0 : -ESRCH;
+}
+
+static void close_between(int first, int last) {
+  if (first > last || close_range((unsigned)first, (unsigned)last, 0) == 0) return;
+  // A kernel before 5.9.
+  long most = sysconf(_SC_OPEN_MAX);
+  for (int descriptor = first; descriptor <= last && descriptor < most; descriptor++)
+    close(descriptor);
+}
+
+static void close_all_but(int one, int two, int three) {
+  int kept[] = {one, two, three};
+  int first = STDERR_FILENO + 1;
+  // The lowest of those that are left, until none is.
+  for (;;) {
+    int next = INT_MAX;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+      if (kept[i] >= first && kept[i] < next) next = kept[i];
+    close_between(first, next - 1);
+    if (next == INT_MAX) return;
+    first = next + 1;
+  }
+}
+
+void credd_stand_apart(int one, int two, int three) {
+  const int of_groups[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU};
+  for (size_t i = 0; i < sizeof of_groups / sizeof *of_groups; i++) signal(of_groups[i], SIG_IGN);
+  // A container may have no /dev; then it keeps them.
+  int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (nothing >= 0) {
+    dup2(nothing, STDIN_FILENO);
+    dup2(nothing, STDOUT_FILENO);
+    if (nothing > STDERR_FILENO) close(nothing);
+  }
+  close_all_but(one, two, three);
+}
+
+int credd_fork_apart(int one, int two, int three) {
   // A caller that ignores SIGCHLD would have nothing to wait for.
   struct sigaction usual = {.sa_handler = SIG_DFL}, before;
   if (sigaction(SIGCHLD, &usual, &before) < 0) return -errno;
   pid_t between = fork();
   if (between == 0) {
+    // Before this process ends, for which the caller waits: the caller's program finds it done.
+    credd_stand_apart(one, two, three);
     pid_t apart = fork();
     if (apart != 0) _exit(apart < 0 ? errno : 0);
     sigaction(SIGCHLD, &before, NULL);
@@ -45,46 +88,6 @@ int credd_fork_apart(void) {
   if (result > 0 && status != 0) result = WIFEXITED(status) ? -WEXITSTATUS(status) : -ECHILD;
   sigaction(SIGCHLD, &before, NULL);
   return result;
-}
-
-int credd_end_with(pid_t parent) {
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) return -errno;
-  // It may have ended before that call.
-  return getppid() == parent ? 0 : -ESRCH;
-}
-
-void credd_leave_group(void) {
-  const int of_groups[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU};
-  for (size_t i = 0; i < sizeof of_groups / sizeof *of_groups; i++) signal(of_groups[i], SIG_IGN);
-  // A container may have no /dev; then the process keeps its standard streams.
-  int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (nothing >= 0) {
-    dup2(nothing, STDIN_FILENO);
-    dup2(nothing, STDOUT_FILENO);
-    if (nothing > STDERR_FILENO) close(nothing);
-  }
-}
-
-static void close_between(int first, int last) {
-  if (first > last || close_range((unsigned)first, (unsigned)last, 0) == 0) return;
-  // A kernel before 5.9.
-  long most = sysconf(_SC_OPEN_MAX);
-  for (int descriptor = first; descriptor <= last && descriptor < most; descriptor++)
-    close(descriptor);
-}
-
-void credd_close_all_but(int one, int two, int three) {
-  int kept[] = {one, two, three};
-  int first = STDERR_FILENO + 1;
-  // The lowest of those that are left, until none is.
-  for (;;) {
-    int next = INT_MAX;
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-      if (kept[i] >= first && kept[i] < next) next = kept[i];
-    close_between(first, next - 1);
-    if (next == INT_MAX) return;
-    first = next + 1;
-  }
 }
 
 int credd_keep_open(int descriptor) {

@@ -92,10 +92,8 @@ final class LocalEndpoint {
     }
   }
 
-  /// Closes what the process of this endpoint has inherited and does not need.
-  func closeAllElse(but other: Int32) {
-    credd_close_all_but(door.listener, connections?.descriptor ?? -1, other)
-  }
+  /// The descriptor by which the kernel is asked; -1 where it is not asked.
+  var table: Int32 { connections?.descriptor ?? -1 }
 
   /// Serves until the process is ended.
   func serve() -> Never {

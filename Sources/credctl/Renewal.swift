@@ -93,14 +93,16 @@ struct Renewal {
     let command = getpid()
     let commandsEnd = credd_pidfd_open(command)
     defer { if commandsEnd >= 0 { credd_close(commandsEnd) } }
+    let (listener, table) = (endpoint.door.listener, endpoint.table)
     // Without a pidfd (Linux before 5.3) only a child learns of its parent's end.
-    switch commandsEnd >= 0 ? credd_fork_apart() : credd_fork() {
+    switch commandsEnd >= 0 ? credd_fork_apart(listener, table, commandsEnd) : credd_fork() {
     case 0:
-      let isBound =
-        commandsEnd < 0 ? credd_end_with(command) : credd_end_when_readable(commandsEnd)
-      if isBound < 0 { _exit(1) }
-      credd_leave_group()
-      endpoint.closeAllElse(but: commandsEnd)
+      if commandsEnd < 0 {
+        if credd_end_with(command) < 0 { _exit(1) }
+        credd_stand_apart(listener, table, -1)
+      } else if credd_end_when_readable(commandsEnd) < 0 {
+        _exit(1)
+      }
       endpoint.serve()
     case ..<0: throw Failure(.unavailable, "cannot start a process for the endpoint")
     default:

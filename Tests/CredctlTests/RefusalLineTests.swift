@@ -123,13 +123,22 @@ struct RefusalLineTests {
       lines(.backend("corp"), FailureTable.signature),
       equals: """
         BackendUnavailable 75 backend 'corp': the developer credentials have expired; renew them
-        BackendUnavailable 75 backend 'corp': the signature's time is wrong; set this host's clock
-        BackendUnavailable 75 backend 'corp': the signature's time is wrong; set this host's clock
-        BackendUnavailable 75 backend 'corp': the signature's time is wrong; set this host's clock
+        BackendUnavailable 75 backend 'corp': the developer credentials have expired; renew them
+        BackendUnavailable 69 backend 'corp': the signature's time is wrong; set this host's clock; tell the administrator of this host
+        BackendUnavailable 69 backend 'corp': the signature's time is wrong; set this host's clock; tell the administrator of this host
+        BackendUnavailable 69 backend 'corp': the signature's time is wrong; set this host's clock; tell the administrator of this host
+        BackendUnavailable 69 backend 'corp': the signature's time is wrong; set this host's clock; tell the administrator of this host
+        BackendUnavailable 69 backend 'corp': the signature's time is wrong; set this host's clock; tell the administrator of this host
         BackendRejected 69 backend 'corp': the developer credentials are wrong; check the secret key; tell the administrator of this host
-        BackendRejected 69 backend 'corp': AWS does not know the developer credentials; check the access key; tell the administrator of this host
+        BackendRejected 69 backend 'corp': the developer credentials are wrong; check the secret key; tell the administrator of this host
+        BackendRejected 69 backend 'corp': AWS does not know the developer credentials; check the access key, and that the account has this region switched on; tell the administrator of this host
+        BackendRejected 69 backend 'corp': AWS does not know the developer credentials; check the access key, and that the account has this region switched on; tell the administrator of this host
+        BackendRejected 69 backend 'corp': the account of the developer credentials may not use Cognito here; activate the account, or this region in it; tell the administrator of this host
         BackendRejected 69 backend 'corp': the developer credentials may not call cognito-identity:GetOpenIdTokenForDeveloperIdentity; allow it in IAM; tell the administrator of this host
         BackendRejected 69 backend 'corp': the signature is missing; configure developer credentials; tell the administrator of this host
+        BackendRejected 69 backend 'corp': the signature is missing; configure developer credentials; tell the administrator of this host
+        BackendRejected 69 backend 'corp': the signature is not complete; check that the access key is one, without blanks; tell the administrator of this host
+        BackendRejected 69 backend 'corp': the signature is not complete; check that the access key is one, without blanks; tell the administrator of this host
 
         """)
   }

@@ -44,6 +44,7 @@ struct ConfigurationCheckTests {
     for line in complaints(process) {
       let isExpected = [
         "No such file", "the host has no", "while credd.service runs", "admits every",
+        "can read this value",
       ]
       .contains { line.contains($0) }
       expect(isExpected, "\(line)")
@@ -151,6 +152,37 @@ struct ConfigurationCheckTests {
       equals: fault.map { "bearer_token_file: '\(secret)' \($0)" })
   }
 
+  /// Others may be no secret: credd cannot tell.
+  @Test(arguments: [0o644, 0o640])
+  func aValueThatEverybodyCanReadIsWarnedOf(_ mode: Int) throws {
+    let secret = try file("secret", "one\n")
+    let path = try file(
+      "credd.conf",
+      """
+      [backend corp]
+      type = http
+      url = https://auth.example.com/token
+      header.X-Team = infra
+      header_file.X-Api-Key = \(secret)
+      [backend script]
+      type = exec
+      command = /bin/true
+      environment.KEY = abc
+      environment_file.OTHER = \(secret)
+      """, mode: mode)
+    let process = try check(file: path)
+    expect(process.status, equals: 0, "\(process.errors)")
+    let words =
+      "every user of this host can read this value: if it is a secret, write it to a file "
+      + "of its own, and name that by"
+    let expected = [
+      "\(path):4: warning: header.X-Team: \(words) 'header_file.X-Team'",
+      "\(path):9: warning: environment.KEY: \(words) 'environment_file.KEY'",
+    ]
+    let told = complaints(process).filter { $0.contains("every user of this host") }
+    expect(told.map(String.init), equals: mode == 0o644 ? expected : [])
+  }
+
   @Test(.enabled(if: Programs.installed("openssl") != nil, "takes openssl"))
   func aKeyThatIsEncryptedOrAnothersIsNamed() throws {
     let folder = try Stage.current().newFile("keys")
@@ -176,7 +208,7 @@ struct ConfigurationCheckTests {
         client_certificate = \(folder)/\(certificate)
         \(keys)
         """)
-      let lines = complaints(process)
+      let lines = complaints(process).filter { !$0.contains("warning:") }
       expect(lines.count <= 1, "\(process.errors)")
       return lines.first.map { String($0.drop { $0 != " " }.dropFirst()) }
     }

@@ -56,7 +56,11 @@ struct NamedThingsTests {
     Key(name: "client_certificate", thing: .file, section: http + "client_key = /etc/hostname\n"),
     Key(name: "client_key", thing: .file, section: http + "client_certificate = /etc/hostname\n"),
     Key(name: "unix_socket", thing: .socket, section: http),
+    Key(name: "header_file.NAME", thing: .file, section: http),
     Key(name: "command", thing: .program, section: "[backend b]\ntype = exec\n"),
+    Key(
+      name: "environment_file.NAME", thing: .file,
+      section: "[backend b]\ntype = exec\ncommand = /bin/true\n"),
     Key(name: "client_secret_file", thing: .file, section: pool),
     Key(
       name: "client_assertion_key_file", thing: .file,

@@ -45,20 +45,19 @@ int credd_become(const char *const *arguments, const char *const *environment);
 int credd_raise_descriptor_limit(void);
 // fork(2), for a process with one thread: the child's pid, 0 in the child, or -errno.
 int credd_fork(void);
-// Forks a process that is no child of this one: 1, 0 in that process, or -errno. Its parent is the init
-// process, or what took that part (PR_SET_CHILD_SUBREAPER); this process itself, if it is that.
-int credd_fork_apart(void);
 // Makes a child end when `parent` does: -ESRCH if it has ended already.
 int credd_end_with(pid_t parent);
 // Ends this process, with status 0, when a descriptor becomes readable, whatever the process does: a
 // thread waits for that. 0, or -errno.
 int credd_end_when_readable(int descriptor);
 // Lets nothing end this process that a terminal or a service manager sends to a whole group. Its standard
-// input and output become /dev/null, so that a reader of the others' output sees its end.
-void credd_leave_group(void);
-// Closes what this process has inherited, but the standard descriptors and these three, each of which may
-// be -1. A pipe or a lock that its parent gives up must not stay open here.
-void credd_close_all_but(int one, int two, int three);
+// input and output become /dev/null, so that a reader of the others' output sees its end. Closes what it
+// has inherited, but the standard descriptors and these three, each of which may be -1: a pipe or a lock
+// that its parent gives up must not stay open here.
+void credd_stand_apart(int one, int two, int three);
+// Forks a process that stands apart so, and is no child of this one: 1, 0 in that process, or -errno. Its
+// parent is the init process, or what took that part (PR_SET_CHILD_SUBREAPER); this process, if it is that.
+int credd_fork_apart(int one, int two, int three);
 // Lets the next program of this process inherit a descriptor.
 int credd_keep_open(int descriptor);
 // Keeps all memory of the process, present and future, out of swap; its children do not inherit

@@ -72,6 +72,8 @@ public protocol BackendKind: Sendable, Equatable {
   var providerName: String? { get }
   /// The files and programs that the backend's keys name.
   var namedFiles: [NamedFile] { get }
+  /// The keys whose values stand in the configuration itself and may be secrets.
+  var valueKeys: [String] { get }
   /// By what it shows its server who it is, in TLS.
   var clientIdentity: ClientIdentity? { get }
 
@@ -124,6 +126,7 @@ extension BackendKind {
   public var providerEndpoints: ProviderEndpoints { ProviderEndpoints() }
   public var providerName: String? { nil }
   public var namedFiles: [NamedFile] { [] }
+  public var valueKeys: [String] { [] }
   public var clientIdentity: ClientIdentity? { nil }
   public var credentialSettings: [String] { [] }
 
@@ -142,12 +145,25 @@ extension ProtocolError {
   }
 }
 
+/// A header or a variable whose value is a file's, which is read again for each call.
+public struct ValueFile: Sendable, Equatable {
+  /// Of the configuration: `header_file.X-Api-Key`.
+  public let key: String
+  /// The header's or the variable's.
+  public let name: String
+  public let path: String
+
+  var namedFile: NamedFile? { NamedFile(key, path, .secret(.line)) }
+}
+
 /// A client certificate and its key, for a check of the configuration.
 public struct ClientIdentity: Sendable, Equatable {
   public let certificate: String
   /// The key of the configuration that names ``privateKey``.
   public let key: String
   public let privateKey: String
+  /// Whether the configuration names one file for both.
+  public let isOneFile: Bool
 }
 
 /// A file or program that a key of a backend names, for a check of the configuration.

@@ -54,11 +54,25 @@ struct ConfigurationKey<Settings>: Sendable {
   }
 
   /// A family of keys such as `header.NAME`. `family` ends in the dot.
-  init(family: String, syntax: String, assign: @escaping Assignment) {
+  init(
+    family: String, syntax: String, takesVariables: Bool = false, assign: @escaping Assignment
+  ) {
     reference = ConfigurationKeyReference(
       name: family, types: [], syntax: syntax, standard: nil, isRequired: false)
-    takesVariables = false
+    self.takesVariables = takesVariables
     self.assign = assign
+  }
+
+  /// A family of keys such as `header_file.NAME`, each with the path of a file that holds a value.
+  init(
+    filesOf family: String,
+    assign: @escaping @Sendable (ValueFile, inout Settings) throws(InvalidValue) -> Void
+  ) {
+    let path = ValueSyntax<String>.path
+    self.init(family: family, syntax: path.name, takesVariables: true) {
+      value, name, settings throws(InvalidValue) in
+      try assign(ValueFile(key: family + name, name: name, path: path.read(value)), &settings)
+    }
   }
 
   /// A key that is read into other settings.

@@ -35,6 +35,8 @@ enum FailureTable {
     var isOfLoginsKey = false
     /// Whether a backend refuses this host, for every user.
     var refusesHost = false
+    /// What AWS refuses about a signature.
+    var signatureFault: SignatureFault?
 
     init(
       _ name: String, saying: String = "", _ failureClass: FailureClass,

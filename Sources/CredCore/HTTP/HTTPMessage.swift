@@ -55,7 +55,20 @@ public struct HTTPHeader: Sendable, Equatable {
   }
 }
 
-/// A complete reply. The HTTP layer drops a reply that is too large, and follows no redirect.
+extension HTTPHeader {
+  /// - Throws: as ``init(checkingName:value:)``.
+  public static func checked(
+    _ values: [(name: String, value: Secret)]
+  ) throws(InvalidInput) -> [HTTPHeader] {
+    var headers: [HTTPHeader] = []
+    for (name, value) in values {
+      headers.append(try HTTPHeader(checkingName: name, value: value))
+    }
+    return headers
+  }
+}
+
+/// A complete reply. The HTTP layer drops a reply over its limit and follows no redirect.
 public struct HTTPReply: Sendable, Equatable {
   public struct Header: Sendable, Equatable {
     public let name: String

@@ -114,6 +114,20 @@ public struct ConfigurationInspection {
       }
     }
     if let identity = backend.kind.clientIdentity { check(identity, &place) }
+    if scope == .everything { backend.kind.valueKeys.forEach { checkValue(of: $0, &place) } }
+  }
+
+  /// A value that stands in the configuration itself.
+  private mutating func checkValue(of key: String, _ place: inout Place) {
+    place.key = key
+    guard let path = reading.position(of: key, in: place.section)?.file,
+      let facts = look(at: path, place, { FileFacts(path) }), facts.mode & S_IROTH != 0
+    else { return }
+    let family = key.prefix { $0 != "." }
+    warn(
+      place,
+      "every user of this host can read this value: if it is a secret, write it to a file of its own, "
+        + "and name that by '\(family)_file\(key.dropFirst(family.count))'")
   }
 
   private mutating func check(_ profile: ProfileSettings) {
@@ -195,7 +209,7 @@ public struct ConfigurationInspection {
     guard
       let fits = look(
         at: identity.privateKey, place,
-        { ClientKeyFit(identity.certificate, identity.privateKey) })
+        { ClientKeyFit(identity) })
     else { return }
     switch fits {
     case .fits, .unreadable: break

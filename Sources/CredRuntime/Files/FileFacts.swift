@@ -36,21 +36,22 @@ enum FileContent: Sendable, Equatable {
 /// libcrypto.
 enum ClientKeyFit: Sendable {
   case fits, other
-  /// It has its error already.
+  /// One of them cannot be read, which has an error of its own or shows at the first call.
   case unreadable
   /// What is wrong with the key in the certificate's own file, as ``FileText/fault(in:)``.
   case fault(String)
   /// With the reason.
   case unknown(String)
 
-  init(_ certificate: String, _ key: String) {
-    guard let certificates = FileFacts.content(of: certificate),
-      let privateKey = certificate == key ? certificates : FileFacts.content(of: key)
+  init(_ identity: ClientIdentity) {
+    guard let certificates = FileFacts.content(of: identity.certificate),
+      let privateKey =
+        identity.isOneFile ? certificates : FileFacts.content(of: identity.privateKey)
     else {
       self = .unreadable
       return
     }
-    if certificate == key, let fault = FileContent.pem(FileContent.privateKey).fault(in: privateKey)
+    if identity.isOneFile, let fault = FileContent.pem(FileContent.privateKey).fault(in: privateKey)
     {
       self = .fault(fault)
       return
@@ -61,8 +62,8 @@ enum ClientKeyFit: Sendable {
     }
     self =
       switch Libcrypto().belongs(privateKey, to: certificates) {
-      case true: .fits
-      case false: .other
+      case true?: .fits
+      case false?: .other
       case nil: .unreadable
       }
   }
@@ -94,7 +95,7 @@ struct FileFacts: Sendable {
   /// Opens a regular file alone: whoever writes to a pipe takes the first one that opens it for its reader.
   init(ofRegular path: String, _ content: FileContent) {
     self.init(path)
-    if failure == 0, kind == S_IFREG { self.init(opening: path, content) }
+    if failure == 0, kind == S_IFREG { self = FileFacts(opening: path, content) }
   }
 
   init(opening path: String, _ content: FileContent) {

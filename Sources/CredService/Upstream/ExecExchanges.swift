@@ -14,15 +14,32 @@ struct ExecExchanges: BackendExchanges {
     _ query: TokenQuery, _ parts: TokenQueryParts, _ user: UnixUser,
     _ done: @escaping Completion<PreparedCall>
   ) {
-    let exec = ExecBackend(name: called.name)
-    let command = Command(
-      settings.command, environment: Command.environment(settings.environment),
+    sender.readValues(settings.environmentFiles[...], for: upstream) { values in
+      done(
+        values.map { values in
+          .command(command(values, query)) { output throws(UpstreamFailure) in
+            try outcome(of: output, query)
+          }
+        })
+    }
+  }
+
+  private var exec: ExecBackend { ExecBackend(name: called.name) }
+
+  private func command(
+    _ values: [(name: String, value: Secret)], _ query: TokenQuery
+  ) -> Command {
+    var environment = settings.environment
+    for (name, value) in values { environment[name] = value }
+    return Command(
+      settings.command, environment: Command.environment(environment),
       input: exec.standardInput(query), timeout: called.settings.timeout)
-    done(
-      .success(
-        .command(command) { output throws(UpstreamFailure) in
-          UpstreamOutcome(try exec.token(from: output, to: query), clock)
-        }))
+  }
+
+  private func outcome(
+    of output: ExecOutcome, _ query: TokenQuery
+  ) throws(UpstreamFailure) -> UpstreamOutcome {
+    UpstreamOutcome(try exec.token(from: output, to: query), clock)
   }
 }
 

@@ -122,12 +122,18 @@ struct HTTPExchanges: BackendExchanges {
     sender.readFileIfNamed(
       settings.bearerTokenFile, as: .line, key: "bearer_token_file", for: upstream
     ) { own in
-      done(
-        own.map {
-          HTTPBackend(
-            name: called.name, headers: settings.headers, hostToken: $0, sessionToken: token,
-            takesSignIns: settings.loginURL != nil)
-        })
+      sender.readValues(settings.headerFiles[...], for: upstream) { values in
+        done(
+          Result { () throws(UpstreamFailure) in
+            let (own, values) = (try own.get(), try values.get())
+            let headers = try upstream.checked { () throws(InvalidInput) in
+              try HTTPHeader.checked(values)
+            }
+            return HTTPBackend(
+              name: called.name, headers: settings.headers + headers, hostToken: own,
+              sessionToken: token, takesSignIns: settings.loginURL != nil)
+          })
+      }
     }
   }
 }

@@ -129,7 +129,24 @@ final class Sender {
     readFile(path, as: text, key: key, for: upstream) { done($0.map { $0 }) }
   }
 
-  /// The secret of a client that its file holds now; nil for a public client.
+  /// The values of headers or variables as their files hold them now.
+  func readValues(
+    _ files: ArraySlice<ValueFile>, for upstream: Upstream,
+    _ done: @escaping Completion<[(name: String, value: Secret)]>
+  ) {
+    guard let file = files.first else { return done(.success([])) }
+    readFile(file.path, as: .line, key: file.key, for: upstream) { [unowned self] value in
+      switch value {
+      case .failure(let failure): done(.failure(failure))
+      case .success(let value):
+        readValues(files.dropFirst(), for: upstream) { others in
+          done(others.map { [(name: file.name, value: value)] + $0 })
+        }
+      }
+    }
+  }
+
+  /// The secret of a client as its file holds it now; nil for a public client.
   func readClientSecret(
     _ path: String?, for upstream: Upstream, _ done: @escaping Completion<Secret?>
   ) {

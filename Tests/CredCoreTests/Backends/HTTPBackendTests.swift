@@ -158,7 +158,7 @@ struct TokenCallbackTests {
       #"{"IdentityId":"\#(Samples.identityText)","Token":"t","IdentityPoolId":1}"#,
       "IdentityPoolId is no string"
     ),
-    (#"{"IdentityId":"a","IdentityId":"b"}"#, "no JSON at byte"),
+    (#"{"IdentityId":"a","IdentityId":"b"}"#, "an object with a key twice, at byte 18"),
     (#"["IdentityId"]"#, "is no object"), ("", "no JSON at byte 0"), ("ok", "no JSON"),
     (#"{"Token":"t",}"#, "no JSON"),
   ])

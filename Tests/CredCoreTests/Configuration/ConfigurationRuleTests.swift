@@ -183,6 +183,13 @@ struct ConfigurationRuleTests {
       "header.Credd-Host-Authorization: credd sets this header itself"
     ),
     ("header.X(Y) = 1", "header.X(Y): not a header's name"),
+    ("header_file.Host = /x", "header_file.Host: credd sets this header itself"),
+    ("header_file.X(Y) = /x", "header_file.X(Y): not a header's name"),
+    ("header_file.X = x", "header_file.X: is not an absolute path"),
+    (
+      "header_file.authorization = /x\nlogin_url = https://h/",
+      "header_file.authorization: 'login_url' sets this header already"
+    ),
     (
       "header.authorization = Basic c2VjcmV0\nlogin_url = https://h/",
       "header.authorization: 'login_url' sets this header already"
@@ -209,6 +216,45 @@ struct ConfigurationRuleTests {
       equals: [
         "credd.conf:5: header.x-a: duplicate header: case does not count in names of headers"
       ])
+  }
+
+  @Test(arguments: [
+    ("header.X-A = 1", "header_file.x-a = /1"), ("header_file.X-A = /1", "header.x-a = 1"),
+    ("header_file.X-A = /1", "header_file.x-a = /2"),
+  ])
+  func aHeaderHasOneValue(_ first: String, _ second: String) {
+    let key = second.prefix { $0 != " " }
+    expect(
+      problems(inBackend: "http", "url = https://h/\n\(first)\n\(second)"),
+      equals: ["credd.conf:5: \(key): duplicate header: case does not count in names of headers"])
+  }
+
+  @Test(arguments: [
+    ("environment.A = 1", "environment_file.a = /1"),
+    ("environment_file.A = /1", "environment.a = 1"),
+  ])
+  func aVariableHasOneValue(_ first: String, _ second: String) {
+    let key = second.prefix { $0 != " " }
+    expect(
+      problems(inBackend: "exec", "command = /bin/x\n\(first)\n\(second)"),
+      equals: [
+        "credd.conf:5: \(key): give the variable by 'environment.' or by 'environment_file.', not by both"
+      ])
+    // Within a family case counts: programs know http_proxy and HTTP_PROXY.
+    let both = "command = /bin/x\nenvironment_file.a = /1\nenvironment_file.A = /2"
+    expect(problems(inBackend: "exec", both), equals: [])
+  }
+
+  @Test func valuesOfFilesAreNamedByTheirKeys() {
+    let http = backend("http", "url = https://h/\nheader.X = 1\nheader_file.X-Key = /k")
+    let files = (http?.kind as? HTTPBackendSettings)?.headerFiles ?? []
+    expect(
+      files.map { [$0.key, $0.name, $0.path] }, equals: [["header_file.X-Key", "X-Key", "/k"]])
+    expect(http?.kind.namedFiles.map(\.key), equals: ["header_file.X-Key"])
+    expect(http?.kind.valueKeys, equals: ["header.X"])
+    let exec = backend("exec", "command = /bin/x\nenvironment.B = 1\nenvironment_file.A = /k")
+    expect(exec?.kind.namedFiles.map(\.key), equals: ["command", "environment_file.A"])
+    expect(exec?.kind.valueKeys, equals: ["environment.B"])
   }
 
   @Test(arguments: [
@@ -249,6 +295,10 @@ struct ConfigurationRuleTests {
       equals: [
         "credd.conf:68: header.X64: more than 64 headers"
       ])
+    let mixed = headers.dropLast() + ["header_file.X64 = /x"]
+    expect(
+      problems(inBackend: "http", "url = https://h/\n" + mixed.joined(separator: "\n")),
+      equals: ["credd.conf:68: header_file.X64: more than 64 headers"])
     let variables = (0...Limits.Configuration.environmentVariables).map { "environment.X\($0) = x" }
     expect(
       problems(inBackend: "exec", "command = /bin/x\n" + variables.joined(separator: "\n")),

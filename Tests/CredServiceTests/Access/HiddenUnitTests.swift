@@ -1,4 +1,5 @@
 import CredCore
+import Logging
 import TestSupport
 import Testing
 

@@ -32,9 +32,15 @@ extension Dice {
   private static let backendLines: [String: (needed: [String], others: [String])] = [
     "http": (
       ["url = https://auth.example.com/{user}"],
-      ["method = GET", "header.X-Team = \"a ; b\"", "login_url = https://h/in", "timeout = 500ms"]
+      [
+        "method = GET", "header.X-Team = \"a ; b\"", "login_url = https://h/in", "timeout = 500ms",
+        "header_file.X-Key = /run/key", "header_file.x-team = /run/team",
+      ]
     ),
-    "exec": (["command = /bin/cat -n \"a b\""], ["environment.A_1 = \"\"", "rate_limit = 90/m"]),
+    "exec": (
+      ["command = /bin/cat -n \"a b\""],
+      ["environment.A_1 = \"\"", "rate_limit = 90/m", "environment_file.a_1 = ${DIRECTORY}/b"]
+    ),
     "cognito": ([], ["credentials_file = /etc/keys", "principal_tags.team = {user}"]),
     "aws-sample": (["url = https://h.example"], ["app_name = my.app-1", "max_parallel = 007"]),
     "user-pool": (

@@ -4,6 +4,8 @@ public struct ExecBackendSettings: Sendable, Equatable {
   public var command: [String]
   /// Variables added to a minimal environment. A value may be a key.
   public var environment: [String: Secret] = [:]
+  /// Further variables, in the order of the file.
+  public var environmentFiles: [ValueFile] = []
 
   public init(command: [String]) {
     self.command = command
@@ -24,7 +26,10 @@ extension ExecBackendSettings: BackendKind {
 
   public var namedFiles: [NamedFile] {
     [NamedFile("command", command.first, .program)].compactMap(\.self)
+      + environmentFiles.compactMap(\.namedFile)
   }
+
+  public var valueKeys: [String] { environment.keys.sorted().map { "environment.\($0)" } }
 
   public func place(of issuer: ProviderIssuer?) -> [String?] { command }
 }
@@ -35,11 +40,27 @@ extension ExecBackendSettings: ConfiguredBackend {
   static let rows: [ConfigurationKey<ExecBackendSettings>] = [
     .init("command", \.command, .command, required: true),
     .init(family: "environment.", syntax: "a text") { value, name, settings throws(InvalidValue) in
-      guard name.isVariableName else { throw InvalidValue("not a variable's name") }
-      guard settings.environment.count < Limits.Configuration.environmentVariables else {
-        throw InvalidValue("more than \(Limits.Configuration.environmentVariables) variables")
-      }
+      try settings.checkVariable(name, beside: settings.environmentFiles.map(\.name))
       settings.environment[name] = Secret(try value.text(mayBeEmpty: true))
     },
+    .init(filesOf: "environment_file.") { file, settings throws(InvalidValue) in
+      try settings.checkVariable(file.name, beside: Array(settings.environment.keys))
+      settings.environmentFiles.append(file)
+    },
   ]
+
+  /// - Parameter others: the names of the other family. Case does not count between the two: one of them
+  ///   is a mistake.
+  /// - Throws: if it can be no further variable.
+  private func checkVariable(_ name: String, beside others: [String]) throws(InvalidValue) {
+    guard name.isVariableName else { throw InvalidValue("not a variable's name") }
+    guard !others.contains(where: { $0.lowercased() == name.lowercased() }) else {
+      throw InvalidValue(
+        "give the variable by 'environment.' or by 'environment_file.', not by both")
+    }
+    guard environment.count + environmentFiles.count < Limits.Configuration.environmentVariables
+    else {
+      throw InvalidValue("more than \(Limits.Configuration.environmentVariables) variables")
+    }
+  }
 }

@@ -14,7 +14,9 @@ public struct HTTPBackendSettings: Sendable, Equatable {
   /// Headers of every request, in the order of the file. No name occurs twice, whether in upper or
   /// lower case.
   public var headers: [HTTPHeader] = []
-  /// The URL for sign-ins with a password; nil if the backend trusts the host.
+  /// Sent like ``headers``, with which they share no name.
+  public var headerFiles: [ValueFile] = []
+  /// The URL of sign-ins with a password; nil if the backend trusts the host.
   public var loginURL: URLTemplate?
   /// The URL that `logout` with `global` calls.
   public var logoutURL: URLTemplate?
@@ -63,14 +65,16 @@ extension HTTPBackendSettings: BackendKind {
       NamedFile("client_certificate", clientCertificate, .pem("CERTIFICATE")),
       NamedFile("client_key", clientKey, .pem("PRIVATE KEY")),
       NamedFile("unix_socket", unixSocket, .socket),
-    ].compactMap(\.self)
+    ].compactMap(\.self) + headerFiles.compactMap(\.namedFile)
   }
+
+  public var valueKeys: [String] { headers.map { "header.\($0.name)" } }
 
   public var clientIdentity: ClientIdentity? {
     clientCertificate.map { certificate in
       ClientIdentity(
         certificate: certificate, key: clientKey == nil ? "client_certificate" : "client_key",
-        privateKey: clientKey ?? certificate)
+        privateKey: clientKey ?? certificate, isOneFile: clientKey == nil)
     }
   }
 
@@ -100,22 +104,32 @@ extension HTTPBackendSettings: ConfiguredBackend {
     .init("register_url", \.registerURL, .url),
     .init("allow_plain_http", \.allowPlainHTTP, .yesNo, standard: "no"),
     .init(family: "header.", syntax: "a text") { value, name, settings throws(InvalidValue) in
-      guard name.isHeaderName else { throw InvalidValue("not a header's name") }
-      let lowercased = name.lowercased()
-      guard !headersOfCredd.contains(lowercased) else {
-        throw InvalidValue("credd sets this header itself")
-      }
-      guard !settings.headers.contains(where: { $0.name.lowercased() == lowercased }) else {
-        throw InvalidValue("duplicate header: case does not count in names of headers")
-      }
-      guard settings.headers.count < Limits.Configuration.headers else {
-        throw InvalidValue("more than \(Limits.Configuration.headers) headers")
-      }
+      try settings.checkHeader(name)
       settings.headers.append(HTTPHeader(name, Secret(try value.text())))
+    },
+    .init(filesOf: "header_file.") { file, settings throws(InvalidValue) in
+      try settings.checkHeader(file.name)
+      settings.headerFiles.append(file)
     },
   ]
 
-  /// A wrong Content-Type, for example, would make a backend refuse the body or misread it.
+  /// - Throws: if it can be no further header.
+  private func checkHeader(_ name: String) throws(InvalidValue) {
+    guard name.isHeaderName else { throw InvalidValue("not a header's name") }
+    let lowercased = name.lowercased()
+    guard !Self.headersOfCredd.contains(lowercased) else {
+      throw InvalidValue("credd sets this header itself")
+    }
+    let names = headers.map(\.name) + headerFiles.map(\.name)
+    guard !names.contains(where: { $0.lowercased() == lowercased }) else {
+      throw InvalidValue("duplicate header: case does not count in names of headers")
+    }
+    guard names.count < Limits.Configuration.headers else {
+      throw InvalidValue("more than \(Limits.Configuration.headers) headers")
+    }
+  }
+
+  /// A wrong Content-Type, for example, makes a backend refuse the body or read it as something else.
   private static let headersOfCredd: Set = [
     "host", "content-length", "content-type", "transfer-encoding", "connection",
     "credd-host-authorization",
@@ -130,11 +144,12 @@ extension HTTPBackendSettings: ConfiguredBackend {
     reader.refusePlainHTTP("register_url", registerURL?.sample, section, isAllowed: isAllowed)
     reader.require("client_certificate", with: "client_key", section)
     let ofTokens = ["authorization", HTTPBackend.hostHeader.lowercased()]
-    for header in headers where ofTokens.contains(header.name.lowercased()) {
+    let configured =
+      headers.map { ($0.name, "header.\($0.name)") } + headerFiles.map { ($0.name, $0.key) }
+    for (name, own) in configured where ofTokens.contains(name.lowercased()) {
       for key in ["bearer_token_file", "login_url"] where section[key] != nil {
         reader.diagnostics.error(
-          at: section.position(of: "header.\(header.name)"),
-          "header.\(header.name): '\(key)' sets this header already")
+          at: section.position(of: own), "\(own): '\(key)' sets this header already")
       }
     }
   }
