@@ -101,7 +101,7 @@ package final class UpstreamClient: UpstreamPerforming {
       prepareToken(
         TokenQueryParts(
           identityID: identityID, logins: logins, session: session, isForced: isForced,
-          caller: request.caller), profile, user, done)
+          caller: request.caller, isPersonal: request.isPersonal), profile, user, done)
     case .getID(let logins):
       done(Result { () throws(UpstreamFailure) in .exchange(try aws.getID(logins)) })
     case .getOpenIDToken(let identityID, let logins):
