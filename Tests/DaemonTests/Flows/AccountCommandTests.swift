@@ -135,6 +135,10 @@ struct AccountCommandTests {
       "account", "set-attributes", "email=@\(file("new@example.com"))",
       "given_name=@\(file("Alice"))")
     expect(set.status, equals: 0, "\(set)")
+    let useless = try host.credctl(
+      input: "1\n", "account", "verify-attribute", "email", "--code-stdin", "--client-metadata",
+      "a=1")
+    expect(useless.status == 64 && useless.errors.contains("--client-metadata"), "\(useless)")
     let terminal = try TerminalProcess(host, "account", "verify-attribute", "email")
     try terminal.expect("a code was sent by e-mail to n***@e***")
     try terminal.expect("Code: ")
