@@ -236,6 +236,8 @@ struct TokenCallbackTests {
       expect(found?.severity, equals: .operatorMustAct)
       expect(found?.refusesHost == true && found?.findsRequestWrong == false)
       expect(found?.message.contains("does not know this host") == true)
+      // The ways to speak of a user, which the next lines prove.
+      expect(found?.message.contains(#"404, or 401 with "Code":"SignInRequired""#) == true)
       expect(found?.protocolError.kind, equals: .permanent)
     }
     // A backend that speaks of the user says so.
