@@ -49,7 +49,7 @@ final class AccountActions {
       return refuse(account.input, error, session, turn)
     }
     limits.callSpent(by: uid)
-    call(account, nil, session, turn)
+    call(account, nil, counted: action, session, turn)
   }
 
   /// Refuses an action before a request is sent.
@@ -163,7 +163,8 @@ final class AccountActions {
 
   /// - Parameter action: as it was counted; nil for the own account.
   private func call(
-    _ account: AccountRequest, _ signedIn: AccountCall.SignedIn?, _ session: Session, _ turn: Turn
+    _ account: AccountRequest, _ signedIn: AccountCall.SignedIn?,
+    counted action: CountedAction? = nil, _ session: Session, _ turn: Turn
   ) {
     let id = sessions.nextCallID()
     turn.wait(for: id)

@@ -6,6 +6,7 @@ final class ExchangeMemory {
   var random: any RandomNumberGenerator
   let developerCredentials: DeveloperCredentialsCache
   let discovery: ProviderDiscovery
+  let signatureClock: SignatureClock
 
   init(_ sender: Sender, random: any RandomNumberGenerator) {
     self.random = random
