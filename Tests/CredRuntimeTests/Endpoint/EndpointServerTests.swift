@@ -135,9 +135,9 @@ private final class CountedGroups: ControlGroupQueries {
 
   var walks: Int { count.withLock { $0 } }
 
-  func path(ofControlGroup id: UInt64) -> String? {
+  func path(ofControlGroup id: UInt64) -> ControlGroupSearch {
     count.withLock { $0 += 1 }
-    return nil
+    return .missing
   }
 
   func isThere(_ path: String, _ id: UInt64) -> Bool { false }
