@@ -152,7 +152,8 @@ extension Operation {
   fileprivate var actsUpstream: Bool {
     switch self {
     case .login, .respond, .account, .logout, .check: true
-    case .get, .token, .identity, .status, .ping, .clear, .release, .watch, .metrics, .endpoint: false
+    case .get, .token, .identity, .status, .ping, .clear, .release, .watch, .metrics, .endpoint:
+      false
     }
   }
 }

@@ -96,7 +96,8 @@ struct VerifyAttributeAction: AccountVerb {
     let sendsCode = !code.codeStdin && !haveCode
     guard sendsCode || texts.isEmpty else {
       throw Failure(
-        .usage, "option '\(MetadataOption.name)' is for sending a code: no trigger gets it with one")
+        .usage,
+        "option '\(MetadataOption.name)' is for sending a code: no trigger gets it with one")
     }
     var delivery = ""
     if sendsCode {
