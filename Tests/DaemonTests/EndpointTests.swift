@@ -351,7 +351,7 @@ struct EndpointTests {
   @Test func oneUserHasABoundedNumberOfConnections() throws {
     let endpoint = try EndpointHost()
     let token = try endpoint.token()
-    let silent = try (0..<64).map { _ in try StreamSocket(port: endpoint.port) }
+    var silent = try (0..<64).map { _ in try StreamSocket(port: endpoint.port) }
     let last = try StreamSocket(port: endpoint.port)
     expect(String(decoding: try last.rest(), as: UTF8.self).hasPrefix("HTTP/1.1 429 "))
     // One that ends makes room; on a slow machine the daemon has ended some by then.
