@@ -380,6 +380,8 @@ struct walk {
   bool enters_delegated;
   // How many more directories may be looked at: of the host, and of the present delegated group.
   int left, left_of_delegated;
+  // -errno of a group that could not be entered; 0 without one.
+  int error;
 };
 
 static int walk_into(int folder, int depth, bool is_delegated, struct walk *walk);
@@ -387,9 +389,17 @@ static int walk_into(int folder, int depth, bool is_delegated, struct walk *walk
 static int walk_below(DIR *entries, const char *name, int depth, bool is_delegated,
                       struct walk *walk) {
   int inner = openat(dirfd(entries), name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-  // The group may have ended meanwhile.
-  if (inner < 0) return 0;
   struct stat status;
+  if (inner < 0) {
+    int error = errno;
+    // The group may have ended meanwhile, and a user may close groups that are delegated to it: then
+    // that is no error of the walk.
+    bool is_users =
+        is_delegated || (fstatat(dirfd(entries), name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                         status.st_uid != 0);
+    if (error != ENOENT && !(error == EACCES && is_users)) walk->error = -error;
+    return 0;
+  }
   if (!is_delegated && (fstat(inner, &status) < 0 || status.st_uid != 0)) {
     if (!walk->enters_delegated) {
       close(inner);
@@ -440,7 +450,7 @@ static int walk_into(int folder, int depth, bool is_delegated, struct walk *walk
 
 int credd_control_group_path(const char *root, uint64_t id, char *path, size_t capacity) {
   if (capacity == 0) return -EINVAL;
-  int result = 0;
+  int result = 0, error = 0;
   for (int round = 0; round < 2 && result == 0; round++) {
     int folder = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) return -errno;
@@ -451,8 +461,9 @@ int credd_control_group_path(const char *root, uint64_t id, char *path, size_t c
                         .enters_delegated = round == 1,
                         .left = MOST_GROUPS};
     result = walk_into(folder, 0, false, &walk);
+    if (walk.error != 0) error = walk.error;
   }
-  return result;
+  return result == 0 ? error : result;
 }
 
 int credd_inode(const char *path, uint64_t *inode) {

@@ -93,6 +93,11 @@ public enum Limits {
     /// Open connections, of all users and of one.
     public static let connections = 4096
     public static let connectionsPerUser = 64
+    /// Connections beyond these limits that may take their refusal and close, of all users together;
+    /// others are reset at once.
+    public static let refusedConnections = 64
+    /// How long they may take for it.
+    public static let refusalTime = Duration.seconds(1)
     /// How long a request waits for credentials. Some SDKs give up after a second; the next try
     /// gets the credentials that arrive meanwhile.
     public static let wait = Duration.milliseconds(900)

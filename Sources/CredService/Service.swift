@@ -140,8 +140,21 @@ extension SessionService: LineReceiving {
     if case .get(let get) = request.operation, get.isPlain, request.id == nil {
       turn.line = line.copied
     }
+    if refusesWaits, request.operation.actsUpstream { return turn.refuse(Self.stopping) }
     router.route(turn)
     if refusesWaits, client.isWaiting { dismiss([client]) }
+  }
+}
+
+extension Operation {
+  /// Whether it may do something at a backend or provider that a client does not make undone by asking
+  /// again: use up a code, send a message, count a wrong password or end a session.
+  fileprivate var actsUpstream: Bool {
+    switch self {
+    case .login, .respond, .account, .logout, .check: true
+    case .get, .token, .identity, .status, .ping, .clear, .release, .watch, .metrics, .endpoint:
+      false
+    }
   }
 }
 
@@ -242,7 +255,8 @@ extension SessionService {
   package func dismissWaiters() { dismiss(clients.inOrder) }
 
   /// The same, and from now on every request that would wait is refused at once. So the lines behind it
-  /// have their answers, too, before the connection ends.
+  /// have their answers, too, before the connection ends. A request that acts upstream does not begin:
+  /// the refusal says that it may be made again.
   package func endWaits() {
     refusesWaits = true
     dismissWaiters()
@@ -272,6 +286,8 @@ extension SessionService {
     let turn = clients.turn(waiting, client)
     // A sign-in that has happened must not be made again.
     if let session = waiting.signedInTo, !session.hasEnded { return turn.giveState(of: session) }
-    turn.refuse(ProtocolError(.shuttingDown, "the daemon is stopping; try again"))
+    turn.refuse(Self.stopping)
   }
+
+  private static let stopping = ProtocolError(.shuttingDown, "the daemon is stopping; try again")
 }

@@ -31,7 +31,8 @@ public struct RetryPolicy: Sendable {
   /// - Parameter seconds: until credctl gives up.
   public init(_ waiting: Waiting, seconds: Int) {
     self.waiting = waiting
-    wait = waiting.wait?.milliseconds ?? WaitLimits.defaultWait * 1000
+    wait =
+      waiting.waitsForPlace ? waiting.wait?.milliseconds ?? WaitLimits.defaultWait * 1000 : 0
     timeout = seconds * 1000
   }
 

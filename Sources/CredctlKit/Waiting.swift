@@ -6,12 +6,16 @@ public struct Waiting: Equatable, Sendable {
   public var minimumLifetime: Seconds?
   /// How long the daemon waits for a sign-in.
   public var wait: Seconds?
+  /// Whether credctl waits as long for a place at credd, where its user has too many connections.
+  public var waitsForPlace = true
 
   public init() {}
 
-  /// The values for requests of SDKs, some of which give up after a second.
+  /// The values for requests of SDKs, some of which give up after a second. credctl's endpoint answers
+  /// one request after the other: one that waited for a place would hold up all others.
   public static var ofEndpoint: Waiting {
     var waiting = Waiting()
+    waiting.waitsForPlace = false
     waiting.wait = Seconds(milliseconds: 900)
     return waiting
   }

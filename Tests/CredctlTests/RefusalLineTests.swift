@@ -168,7 +168,7 @@ struct RefusalLineTests {
       lines(.backend("corp"), [FailureTable.hostRefused, FailureTable.hostUnknown]),
       equals: """
         BackendRejected 69 backend 'corp' does not accept this host's bearer token: check bearer_token_file; tell the administrator of this host
-        BackendRejected 69 backend 'corp' does not know this host, and has no login_url at which users could sign in: check what the host shows it (bearer_token_file, header.NAME, client_certificate or unix_socket); tell the administrator of this host
+        BackendRejected 69 backend 'corp' does not know this host, and has no login_url at which users could sign in: check what the host shows it (bearer_token_file, header.NAME, client_certificate or unix_socket); of a user it must say 404, or 401 with "Code":"SignInRequired"; tell the administrator of this host
 
         """)
   }

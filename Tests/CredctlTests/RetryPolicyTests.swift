@@ -36,6 +36,14 @@ struct RetryPolicyTests {
     return waiting
   }
 
+  /// It answers one request after the other, so others would wait, too. The SDK asks again.
+  @Test func anEndpointOfOnesOwnWaitsForNoPlace() {
+    var least = Constant(value: 0)
+    var policy = RetryPolicy(.ofEndpoint, seconds: 2)
+    expect(Waiting.ofEndpoint.wait, equals: Seconds(milliseconds: 900))
+    expect(policy.step(after: full, milliseconds: 0, &least), equals: .giveUp(full))
+  }
+
   @Test func aPlaceIsAskedForAgainWithWhatIsLeftOfTheWait() {
     var least = Constant(value: 0)
     var policy = policy()

@@ -254,7 +254,8 @@ int credd_network_namespace(int socket, uint64_t *cookie);
 // Whether a cgroup2 file system is at `path`: 1, 0 or -errno.
 int credd_is_cgroup2(const char *path);
 // Looks below `root` for the control group with that id, its inode number: 1 and its path from
-// there, 0 if there is none, or -errno. Walks through all groups: call it on a thread.
+// there, 0 if there is none, or -errno, also if it was not found and some groups could not be looked
+// at. Walks through all groups: call it on a thread.
 int credd_control_group_path(const char *root, uint64_t id, char *path, size_t capacity);
 int credd_inode(const char *path, uint64_t *inode);
 

@@ -160,7 +160,8 @@ extension FailureTable {
   static let hostUnknown = Row(
     .permanentConfiguration, .backendRejected, .operatorMustAct,
     " does not know this host, and has no login_url at which users could sign in: check what the host "
-      + "shows it (bearer_token_file, header.NAME, client_certificate or unix_socket)"
+      + "shows it (bearer_token_file, header.NAME, client_certificate or unix_socket); of a user it "
+      + #"must say 404, or 401 with "Code":"SignInRequired""#
   ).ofTheHost
 
   /// The meaning of a sign-in's status. Most statuses mean the same as in a token callback.

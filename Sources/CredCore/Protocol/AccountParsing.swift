@@ -14,9 +14,14 @@ extension AccountRequest {
       among: OperationName.keysOfEvery + ["profile", "action"] + action.keys,
       of: "action \(text.quoted)")
     let (metadata, validationData) = try object.triggerTexts()
+    let input = try AccountInput(action, object)
+    if case .own(.verifyAttribute(_, code: _?)) = input, metadata != nil {
+      // VerifyUserAttribute takes none.
+      throw .invalid(
+        #"action "verify-attribute" with a "code" takes no "client_metadata": no trigger gets it"#)
+    }
     self.init(
-      profile: profile, input: try AccountInput(action, object), metadata: metadata,
-      validationData: validationData)
+      profile: profile, input: input, metadata: metadata, validationData: validationData)
   }
 }
 

@@ -233,7 +233,7 @@ public enum AccountResult: Sendable, Equatable {
   /// It has ended the session's sign-in.
   case signedOut
   case signedUp(SignUpResult)
-  /// Nil where the pool does not say it, or not of everybody.
+  /// Nil where the pool does not say it, and before a sign-in.
   ///
   /// - Parameter unsent: why no code was sent. It is for the record alone: a user who asks is told as if one
   ///   had been.

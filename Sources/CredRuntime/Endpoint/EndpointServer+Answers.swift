@@ -64,18 +64,13 @@ extension EndpointServer {
   private static let tooManyConnections = EndpointReply.refusal(.tooManyConnections).bytes
 
   /// Refuses a connection beyond a limit, without an object and a turn.
-  ///
-  /// After a close it would keep its client's port for as long as the client keeps its end, and a user
-  /// could take all ports of the host so. A reset gives the port back. A client that has connected by
-  /// then can still read the answer, which the kernel has delivered before.
   func refuseExcess(_ descriptor: Int32, _ peer: Peer) {
     receiver.refused(.tooManyConnections, of: peer)
     limitHits[.endpointConnections, default: 0] += 1
     _ = unsafe Self.tooManyConnections.withUnsafeBytes {
       unsafe credd_send(descriptor, $0.baseAddress, $0.count)
     }
-    credd_reset_on_close(descriptor)
-    credd_close(descriptor)
+    refused.take(descriptor)
   }
 
   /// The unit of a connection whose control group is still there.

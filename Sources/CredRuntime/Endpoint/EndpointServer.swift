@@ -27,6 +27,7 @@ internal import Logging
   let units: UnitDirectory
   private let log: Logger
   private let listeners: EndpointListeners
+  let refused: RefusedConnections
   private(set) var connections: [UInt64: EndpointConnection] = [:]
   private(set) var lastToken: UInt64 = 0
   /// Connections of each user; those without an attested peer under nil.
@@ -49,7 +50,7 @@ internal import Logging
 
   init(
     loop: EventLoop, receiver: any EndpointReceiving, attestation: any ConnectionAttesting,
-    units: UnitDirectory, log: Logger
+    units: UnitDirectory, log: Logger, refusalTime: Duration = Limits.Endpoint.refusalTime
   ) throws(SystemError) {
     self.loop = loop
     self.receiver = receiver
@@ -57,6 +58,7 @@ internal import Logging
     self.units = units
     self.log = log
     listeners = try EndpointListeners(loop)
+    refused = try RefusedConnections(loop, time: refusalTime)
     emptySince = loop.now
     unsafe input = .allocate(capacity: Self.readSize)
     timer = try loop.timer { [unowned self] _ in self.closeOverdue() }
@@ -296,6 +298,7 @@ internal import Logging
   /// Writes the last answers and closes all connections: the daemon ends.
   func finish() {
     stopListening()
+    refused.endAll()
     let now = loop.now
     for connection in connections.values.sorted(by: { $0.token < $1.token }) {
       write(connection, now)

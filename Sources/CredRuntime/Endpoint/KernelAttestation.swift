@@ -59,18 +59,26 @@ final class SystemControlGroups: ControlGroupQueries {
   /// Where cgroup2 is mounted. Nil on a host without it: then the endpoint knows no units.
   private let root: String?
 
-  init() {
-    root = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].first {
-      unsafe credd_is_cgroup2($0) == 1
-    }
+  convenience init() {
+    self.init(
+      root: ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].first {
+        unsafe credd_is_cgroup2($0) == 1
+      })
   }
 
-  func path(ofControlGroup id: UInt64) -> String? {
-    guard let root else { return nil }
+  init(root: String?) { self.root = root }
+
+  func path(ofControlGroup id: UInt64) -> ControlGroupSearch {
+    guard let root else { return .missing }
     var path = [CChar](repeating: 0, count: 4096)
-    guard unsafe credd_control_group_path(root, id, &path, path.count) == 1 else { return nil }
-    return String(
-      validating: path.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    switch unsafe credd_control_group_path(root, id, &path, path.count) {
+    case 1:
+      let bytes = path.prefix { $0 != 0 }.map(UInt8.init(bitPattern:))
+      return String(validating: bytes, as: UTF8.self).map { .found($0) } ?? .missing
+    // A walk ends after so many groups, and would again.
+    case 0, -E2BIG: return .missing
+    default: return .failed
+    }
   }
 
   func isThere(_ path: String, _ id: UInt64) -> Bool {

@@ -131,10 +131,12 @@ extension ClientServer {
   }
 
   /// Gives the lines that clients have sent ahead their turns, then calls `end` once: when all that can
-  /// be answered are, or after ``ServerLimits/drainTime``. Call it when no request waits any more.
+  /// be answered are and clients have taken the answers, or after ``ServerLimits/drainTime``. Call it when
+  /// no request waits any more.
   func answerRest(then end: @escaping () -> Void) throws(SystemError) {
     writeReplies()
-    try look(for: { !$0.isReady }, then: end)
+    // A connection with a backlog has no turn until its peer has taken that.
+    try look(for: { !$0.isReady && $0.backlog == 0 }, then: end)
   }
 
   /// Calls `end` once: when all connections are in a state, or after ``ServerLimits/drainTime``.

@@ -271,11 +271,14 @@ final class Admittance {
   // MARK: Refusals
 
   /// A caller that may not use every profile does not learn which ones exist. Nor does one for whom that
-  /// takes longer than a turn to tell.
+  /// takes longer than a turn to tell, except root, which can read the configuration.
   private func unknown(_ name: String, _ caller: Caller, _ client: Client) -> ProtocolError {
     let key = SessionKey(uid: caller.uid, profile: name)
     if removedSessions[key] == SessionOwner(name: caller.userName) { return Self.removed(name) }
     let configuration = configuration.current
+    if caller.uid == 0, configuration.restrictions.count > Self.restrictionsTried {
+      return Self.absent(name)
+    }
     guard !caller.isUnmapped, configuration.restrictions.count <= Self.restrictionsTried,
       configuration.restrictions.allSatisfy({ $0.allows(caller) })
     else { return Self.notForYou(name) }
@@ -286,9 +289,7 @@ final class Admittance {
         "no profile is configured on this host: ask its administrator to add one to credd.conf")
     }
     // The endpoint's answer names no profile.
-    guard client.http == nil else {
-      return ProtocolError(.unknownProfile, "there is no profile '\(name)'")
-    }
+    guard client.http == nil else { return Self.absent(name) }
     let advice = configuration.nameIndex.suggestion(
       for: name, otherwise: "; known are \(known.prefix(10).joined(separator: ", "))")
     return ProtocolError(.unknownProfile, "there is no profile '\(name)'\(advice)")
@@ -296,6 +297,10 @@ final class Admittance {
 
   /// Different rules of profiles that are tried for a caller who may use all of them.
   private static let restrictionsTried = 256
+
+  private static func absent(_ name: String) -> ProtocolError {
+    ProtocolError(.unknownProfile, "there is no profile '\(name)'")
+  }
 
   private static func notForYou(_ name: String) -> ProtocolError {
     ProtocolError(.accessDenied, "profile '\(name)' is not available to you")

@@ -3,10 +3,19 @@ import CredCore
 /// The host's control groups. ``path(ofControlGroup:)`` may take long: call it on a
 /// ``BackgroundLane`` only.
 package protocol ControlGroupQueries: Sendable {
-  /// The path of a group from the root of the host's groups; nil if there is no such group.
-  func path(ofControlGroup id: UInt64) -> String?
+  /// The path of a group from the root of the host's groups.
+  func path(ofControlGroup id: UInt64) -> ControlGroupSearch
   /// Whether the group still exists. Never blocks.
   func isThere(_ path: String, _ id: UInt64) -> Bool
+}
+
+/// The end of a walk through the host's control groups.
+package enum ControlGroupSearch: Sendable, Equatable {
+  case found(String)
+  /// All groups were looked at, as far as the limits of a walk allow.
+  case missing
+  /// Some could not be looked at, for want of descriptors or memory, or of the right to.
+  case failed
 }
 
 /// A control group that was found, and its unit.
@@ -106,16 +115,16 @@ package final class UnitDirectory {
     let queries = queries
     background.runOnce(.units, deadline: clock.now + Limits.Endpoint.unitTime) {
       queries.path(ofControlGroup: id)
-    } completion: { [weak self] path in
-      self?.finish(id, path, of: uid)
+    } completion: { [weak self] found in
+      self?.finish(id, found, of: uid)
     }
   }
 
-  /// - Parameter path: nil if the walk is overdue.
-  private func finish(_ id: UInt64, _ path: String??, of uid: UInt32) {
+  /// - Parameter found: nil if the walk is overdue.
+  private func finish(_ id: UInt64, _ found: ControlGroupSearch?, of uid: UInt32) {
     let search = searches.removeValue(forKey: id)
     walkOn(of: uid)
-    let answer = path.map { Answer.group(remember(id, $0)) } ?? .overdue
+    let answer = found.map { Answer.group(remember(id, $0)) } ?? .overdue
     for asked in search?.asked ?? [] { asked.completion(answer) }
   }
 
@@ -149,15 +158,19 @@ package final class UnitDirectory {
     for asked in overdue { asked.completion(.overdue) }
   }
 
-  private func remember(_ id: UInt64, _ path: String?) -> ControlGroup? {
-    guard let path else {
+  private func remember(_ id: UInt64, _ found: ControlGroupSearch) -> ControlGroup? {
+    switch found {
+    case .found(let path):
+      if known.count >= Limits.Endpoint.units { known.removeAll(keepingCapacity: true) }
+      let group = ControlGroup(id: id, path: path)
+      known[id] = group
+      return group
+    case .missing:
       if missing.count >= Limits.Endpoint.units { missing.removeAll(keepingCapacity: true) }
       missing[id] = clock.now + Limits.Endpoint.missingUnitTime
       return nil
+    // It may be there.
+    case .failed: return nil
     }
-    if known.count >= Limits.Endpoint.units { known.removeAll(keepingCapacity: true) }
-    let group = ControlGroup(id: id, path: path)
-    known[id] = group
-    return group
   }
 }

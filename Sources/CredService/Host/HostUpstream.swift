@@ -18,11 +18,14 @@ package struct CallRequest: Sendable {
   package let isRetry: Bool
   /// The caller; nil if the backend is not told.
   package let caller: CallerNote?
+  /// Whether a person has signed in to the session.
+  package let isPersonal: Bool
 
   package init(
     id: CallID, call: UpstreamCall, profile: Profile, user: UnixUser, account: Account? = nil,
-    isInPerson: Bool, isRetry: Bool, caller: CallerNote? = nil
+    isInPerson: Bool, isRetry: Bool, caller: CallerNote? = nil, isPersonal: Bool = false
   ) {
+    self.isPersonal = isPersonal
     self.account = account ?? .user(user.uid)
     self.caller = caller
     self.id = id

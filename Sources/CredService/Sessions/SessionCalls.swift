@@ -40,7 +40,8 @@ final class SessionCalls {
         id: id, call: call, profile: profile,
         user: UnixUser(uid: session.key.uid, name: session.userName),
         account: sessions.account(of: session), isInPerson: isInPerson,
-        isRetry: session.machine.failures > 0, caller: callerNote(session, isInPerson))
+        isRetry: session.machine.failures > 0, caller: callerNote(session, isInPerson),
+        isPersonal: session.machine.state.isPersonal)
     ) { [unowned self] outcome in
       if let labels { count(labels, outcome, session, in: host.clock.now - begun) }
       let renewal = tokens.takeRenewal(id)

@@ -49,6 +49,8 @@ struct TokenQueryParts {
   let session: BackendSession?
   let isForced: Bool
   let caller: CallerNote?
+  /// Whether a person has signed in to the session.
+  let isPersonal: Bool
 }
 
 extension Upstream {

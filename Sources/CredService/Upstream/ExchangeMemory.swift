@@ -7,8 +7,6 @@ final class ExchangeMemory {
   let developerCredentials: DeveloperCredentialsCache
   let discovery: ProviderDiscovery
   let signatureClock: SignatureClock
-  /// Of the names that nobody has. The same until the daemon ends, so that a question has one answer.
-  private(set) lazy var saltOfNobody = UInt64.random(in: .min ... .max, using: &random)
 
   init(_ sender: Sender, random: any RandomNumberGenerator) {
     self.random = random

@@ -98,7 +98,7 @@ package final class UpstreamClient: UpstreamPerforming {
       prepareToken(
         TokenQueryParts(
           identityID: identityID, logins: logins, session: session, isForced: isForced,
-          caller: request.caller), profile, user, done)
+          caller: request.caller, isPersonal: request.isPersonal), profile, user, done)
     case .readTokenFile, .getID, .getOpenIDToken, .getCredentials, .assumeRole:
       guard let aws = AWSExchanges(profile: profile, sender: sender) else {
         return done(.failure(.unfitSession(of: .cognitoIdentity)))

@@ -16,7 +16,7 @@ extension UserPoolExchanges {
     }
   }
 
-  struct PoolAccountCall {
+  private struct PoolAccountCall {
     let call: AccountCall
     let client: UserPoolClient
     let done: Completion<AccountResult>
@@ -63,11 +63,28 @@ extension UserPoolExchanges {
           return .done
         }
       case .resend:
-        askForCode(action, for: user) { client.resendConfirmationCode($0, metadata: metadata) }
+        askForCode(action, client.resendConfirmationCode(user, metadata: metadata))
       case .forgotPassword:
-        askForCode(action, for: user) { client.forgotPassword($0, metadata: metadata) }
+        askForCode(action, client.forgotPassword(user, metadata: metadata))
       case .own: preconditionFailure("the own account takes a sign-in")
       }
+    }
+  }
+
+  /// The reply is the same whether or not a code was sent. It does not say where the code went: the pool
+  /// invents that for an unknown name at most, and says nothing where it refuses.
+  private func askForCode(_ action: PoolAccountCall, _ request: HTTPRequest) {
+    let asked = action.ending { result in
+      guard case .failure(let failure) = result, failure.remedy == .sayDone else {
+        return action.done(result)
+      }
+      action.done(.success(.codeSent(nil, unsent: failure)))
+    }
+    send(asked, isSentOnce: true) { () throws(InvalidInput) in
+      request
+    } reading: { reply throws(UpstreamFailure) in
+      _ = try action.client.codeSent(from: reply)
+      return .codeSent(nil)
     }
   }
 
@@ -201,7 +218,7 @@ extension UserPoolExchanges {
 
   /// - Parameter isSentOnce: for what changes something, makes the pool send a message, or judges a
   ///   secret: the connection is a new one then.
-  func send(
+  private func send(
     _ action: PoolAccountCall, isSentOnce: Bool, _ request: () throws(InvalidInput) -> HTTPRequest,
     reading read: @escaping (HTTPReply) throws(UpstreamFailure) -> AccountResult
   ) {

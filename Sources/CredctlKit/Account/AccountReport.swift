@@ -9,24 +9,13 @@ public enum AccountReport {
     guard let delivery = reply["Delivery"], let place = delivery["Destination"]?.text else {
       return nil
     }
-    return PlainText.oneLine("a code was sent\(medium(delivery)) to \(place)")
-  }
-
-  /// The reply to `resend` and `forgot-password`, up to the word "account". Where a code went is no proof
-  /// that one was sent: a user pool invents it for those who do not exist.
-  public static func askedForCode(_ reply: JSONValue) -> String {
-    let delivery = reply["Delivery"]
-    let place = delivery?["Destination"]?.text.map { " to \($0)" } ?? ""
-    let medium = delivery.map(medium) ?? ""
-    return PlainText.oneLine("a code is on its way\(medium)\(place), if there is such an account")
-  }
-
-  private static func medium(_ delivery: JSONValue) -> String {
-    switch delivery["Medium"]?.text?.lowercased() {
-    case "sms": " by SMS"
-    case "email": " by e-mail"
-    default: ""
-    }
+    let medium =
+      switch delivery["Medium"]?.text?.lowercased() {
+      case "sms": " by SMS"
+      case "email": " by e-mail"
+      default: ""
+      }
+    return PlainText.oneLine("a code was sent\(medium) to \(place)")
   }
 
   /// The command by which the user signs in next.

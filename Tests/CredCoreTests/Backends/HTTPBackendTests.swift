@@ -236,6 +236,8 @@ struct TokenCallbackTests {
       expect(found?.severity, equals: .operatorMustAct)
       expect(found?.refusesHost == true && found?.findsRequestWrong == false)
       expect(found?.message.contains("does not know this host") == true)
+      // The ways to speak of a user, which the next lines prove.
+      expect(found?.message.contains(#"404, or 401 with "Code":"SignInRequired""#) == true)
       expect(found?.protocolError.kind, equals: .permanent)
     }
     // A backend that speaks of the user says so.
@@ -245,6 +247,27 @@ struct TokenCallbackTests {
     }
     expect(failure(403, "")?.failureClass, equals: .refusedByBackend)
     expect(failure(404, "")?.failureClass, equals: .unknownUser)
+  }
+
+  /// Who signed in can sign in again. A refused bearer token is the host's in any case.
+  @Test func whereAPersonSignedInA401MayBeAboutThat() throws {
+    var linking = try Samples.query
+    try linking.logins.set("graph.facebook.com", token: Secret("login"))
+    let plain = try Samples.query
+    func code(_ http: HTTPBackend, _ query: TokenQuery, _ isPersonal: Bool) -> ProtocolErrorCode? {
+      CredCoreTests.failure { () throws(UpstreamFailure) in
+        _ = try http.token(
+          from: Samples.reply(401, ""), to: query, isPersonal: isPersonal)
+      }?.code
+    }
+    let session = HTTPBackend(name: "corp", sessionToken: Secret("s"), takesSignIns: false)
+    let http = HTTPBackend(name: "corp", takesSignIns: false)
+    expect(code(http, plain, false), equals: .backendRejected)
+    expect(code(session, plain, false), equals: .signInRequired)
+    expect(code(http, linking, false), equals: .signInRequired)
+    expect(code(http, plain, true), equals: .signInRequired)
+    let showing = HTTPBackend(name: "corp", hostToken: Secret("t"), takesSignIns: false)
+    expect(code(showing, linking, true), equals: .backendRejected)
   }
 
   @Test func aWebPageIsNoReply() {
@@ -408,12 +431,13 @@ struct GlobalSignOutTests {
     #expect(throws: UpstreamFailure.self) {
       try backend.checkSignOut(Samples.reply(401, #"{"Code":"HostNotAuthorized"}"#))
     }
-    // Where users cannot sign in, 401 is about the host.
-    let trusting = HTTPBackend(name: "corp", takesSignIns: false)
-    #expect(throws: UpstreamFailure.self) {
+  }
+
+  /// Such a backend has no session to end.
+  @Test func aSignOutWhereOnlyTheHostVouchesMayBeAnswered401() throws {
+    for token in [nil, Secret("t")] {
+      let trusting = HTTPBackend(name: "corp", hostToken: token, takesSignIns: false)
       try trusting.checkSignOut(Samples.reply(401, ""))
-    }
-    #expect(throws: Never.self) {
       try trusting.checkSignOut(Samples.reply(401, #"{"Code":"SessionUnknown"}"#))
     }
   }

@@ -107,6 +107,11 @@ struct AccountRequestTests {
       let validated = line + #","validation_data":{"b":"2"}"#
       expect(message(validated) == nil, equals: action == "sign-up", "\(action)")
     }
+    // No trigger gets it: VerifyUserAttribute has no ClientMetadata.
+    let verify = #""action":"verify-attribute","name":"email","code":"1""#
+    expect(message(verify) == nil)
+    expect(
+      message(verify + #","client_metadata":{"a":"1"}"#)?.contains("no trigger gets it") == true)
     let twice = #","client_metadata":{"a":"1"},"validation_data":{"a":"2"}"#
     expect(
       message(#""action":"sign-up","username":"u","password":"p""# + twice)?

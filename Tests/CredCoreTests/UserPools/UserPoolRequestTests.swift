@@ -216,21 +216,6 @@ struct UserPoolRequestTests {
     }
   }
 
-  @Test func nobodyHasANameOfTheSameForm() {
-    let name = { (text: String, salt: UInt64) in
-      UserPoolClient.nameOfNobody(like: text, salt: salt)
-    }
-    expect(name("alice", 7).hasPrefix("alice-credd-") && name("alice", 7).utf8.count == 28)
-    let address = name("alice@example.com", 7)
-    expect(address.hasPrefix("alice-credd-") && address.hasSuffix("@example.com"), "\(address)")
-    // It is the same one as long as the daemon runs, and another one for another name or daemon.
-    expect(name("alice", 7), equals: name("alice", 7))
-    expect(Set([name("alice", 7), name("alice", 8), name("alicf", 7)]).count, equals: 3)
-    for long in [String(repeating: "é", count: 128), String(repeating: "x", count: 120) + "@b.c"] {
-      expect((1...128).contains(name(long, 7).unicodeScalars.count))
-    }
-  }
-
   @Test func theOwnAccount() throws {
     let token = PoolSamples.token
     let access = #""AccessToken":"access.token""#

@@ -29,7 +29,7 @@ struct EndpointConnectionTests {
   }
 
   private struct NoGroups: ControlGroupQueries {
-    func path(ofControlGroup id: UInt64) -> String? { nil }
+    func path(ofControlGroup id: UInt64) -> ControlGroupSearch { .missing }
     func isThere(_ path: String, _ id: UInt64) -> Bool { false }
   }
 

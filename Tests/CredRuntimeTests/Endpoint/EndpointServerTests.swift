@@ -12,20 +12,53 @@ import Testing
 
 /// An endpoint whose clients are many.
 struct EndpointServerTests {
-  @Test func whatIsBeyondALimitIsResetAndTakesNoObjectAndNoPort() throws {
-    let fixture = try EndpointFixture()
+  /// As many connections as one user may have.
+  private func fill(_ fixture: EndpointFixture) throws -> [Socket] {
     let held = try (0..<Limits.Endpoint.connectionsPerUser).map { _ in try fixture.connect() }
     expect(try fixture.reaches { $0.connectionCount == held.count })
+    return held
+  }
+
+  /// Usual clients send their request, and look for an answer only if that succeeds.
+  @Test func whoIsRefusedCanStillSendAndReadsTheRefusal() throws {
+    let fixture = try EndpointFixture()
+    let held = try fill(fixture)
+    for number in 1...3 {
+      let refused = try fixture.connect()
+      expect(try fixture.reaches { $0.limitHits[.endpointConnections] == number })
+      expect(refused.send(EndpointFixture.request) && refused.send(EndpointFixture.request))
+      expect(refused.rest().hasPrefix("HTTP/1.1 429 "))
+    }
+    // A client that has closed is no longer held.
+    expect(try fixture.reaches { $0.refused.count == 0 })
+    expect(try fixture.run { $0.connectionCount }, equals: held.count)
+  }
+
+  @Test func whoDoesNotCloseAfterARefusalIsReset() throws {
+    let fixture = try EndpointFixture(refusalTime: .milliseconds(10))
+    let held = try fill(fixture)
+    let refused = try fixture.connect()
+    expect(refused.rest().hasPrefix("HTTP/1.1 429 "))
+    // It has no other end any more. After an orderly end it would wait for its own close.
+    expect(eventually { credd_tcp_state(refused.descriptor) < 0 })
+    expect(try fixture.run { $0.refused.count == 0 && $0.connectionCount == held.count })
+  }
+
+  @Test func whatIsBeyondALimitIsResetAndTakesNoObjectAndNoPort() throws {
+    let fixture = try EndpointFixture()
+    let held = try fill(fixture)
     let made = try fixture.run { $0.lastToken }
+    let waiting = try (0..<Limits.Endpoint.refusedConnections).map { _ in try fixture.connect() }
+    expect(try fixture.reaches { $0.refused.count == waiting.count })
     for _ in 0..<10 {
       // The loop stands still until it has connected: a reset that comes sooner fails the connect.
       let refused = try fixture.run { _ in try fixture.connect() }
       expect(refused.rest().hasPrefix("HTTP/1.1 429 "))
-      // It has no other end any more. After an orderly end it would wait for its own close.
       expect(credd_tcp_state(refused.descriptor) < 0)
     }
     expect(try fixture.run { $0.lastToken }, equals: made)
-    expect(try fixture.run { $0.limitHits[.endpointConnections] ?? 0 }, equals: 10)
+    expect(
+      try fixture.run { $0.limitHits[.endpointConnections] ?? 0 }, equals: waiting.count + 10)
     held[0].send(EndpointFixture.request)
     expect(held[0].rest().hasPrefix("HTTP/1.1 200 "))
     expect(try fixture.reaches { $0.connectionCount == held.count - 1 })
@@ -58,7 +91,8 @@ private final class EndpointFixture: Sendable {
   private let listener: Int32
   private let server: OnLoop<EndpointServer>
 
-  init() throws {
+  /// - Parameter refusalTime: longer than every test by default.
+  init(refusalTime: Duration = .seconds(600)) throws {
     var name = credd_tcp_name()
     name.ipv4 = (127, 0, 0, 1)
     let listener = unsafe try SystemError.check(credd_listen_loopback(&name, 128), "listen")
@@ -72,7 +106,7 @@ private final class EndpointFixture: Sendable {
         units: UnitDirectory(
           clock: try SystemClock(loop: loop, log: log),
           background: try ThreadBackground(loop: loop, log: log), queries: groups),
-        log: log)
+        log: log, refusalTime: refusalTime)
       try server.listen(on: listener, at: address)
       return OnLoop(value: server)
     }
@@ -101,9 +135,9 @@ private final class CountedGroups: ControlGroupQueries {
 
   var walks: Int { count.withLock { $0 } }
 
-  func path(ofControlGroup id: UInt64) -> String? {
+  func path(ofControlGroup id: UInt64) -> ControlGroupSearch {
     count.withLock { $0 += 1 }
-    return nil
+    return .missing
   }
 
   func isThere(_ path: String, _ id: UInt64) -> Bool { false }

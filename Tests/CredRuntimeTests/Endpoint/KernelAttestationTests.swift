@@ -127,7 +127,7 @@ struct SystemControlGroupsTests {
   /// Nil without cgroup2, and where the group is outside this namespace.
   private static let ownGroup: (id: UInt64, path: String)? = {
     guard let id = try? KernelAttestationTests.ownControlGroup(),
-      let path = SystemControlGroups().path(ofControlGroup: id)
+      case .found(let path) = SystemControlGroups().path(ofControlGroup: id)
     else { return nil }
     return (id, path)
   }()
@@ -198,7 +198,13 @@ struct SystemControlGroupsTests {
   }
 
   @Test func aGroupThatIsNotThereIsNotFound() {
-    expect(SystemControlGroups().path(ofControlGroup: UInt64.max - 7) == nil)
+    expect(SystemControlGroups().path(ofControlGroup: UInt64.max - 7), equals: .missing)
+    expect(SystemControlGroups(root: nil).path(ofControlGroup: 7), equals: .missing)
+  }
+
+  @Test func aWalkThatFailsIsNoAnswer() {
+    let groups = SystemControlGroups(root: "/nowhere")
+    expect(groups.path(ofControlGroup: 7), equals: .failed)
   }
 }
 

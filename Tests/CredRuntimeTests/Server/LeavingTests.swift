@@ -71,6 +71,22 @@ struct DrainTests {
     expect(try fixture.reaches { _, _ in end.count == 1 })
   }
 
+  /// Its reply does not fit into the socket's buffer, so the next line waits until it is taken.
+  @Test func `lines behind a long reply are answered before the end`() throws {
+    let fixture = try fixture(drainTime: .seconds(60))
+    let client = try fixture.connect()
+    client.send("big 3000000\nbig 3000000\nlast\n")
+    expect(try fixture.reaches { _, server in server.connections.contains { $0.backlog > 0 } })
+    let end = End()
+    try fixture.run { _, server in
+      try server.answerRest { end.count += 1 }
+      expect(end.count, equals: 0)
+    }
+    expect(client.line()?.count == 3_000_000 && client.line()?.count == 3_000_000)
+    expect(client.line(), equals: "re:last")
+    expect(try fixture.reaches { _, _ in end.count == 1 })
+  }
+
   @Test func `a request that waits for ever does not hold up the end`() throws {
     let fixture = try fixture(drainTime: .seconds(60))
     let client = try fixture.connect()

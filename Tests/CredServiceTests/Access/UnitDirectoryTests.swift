@@ -9,11 +9,13 @@ struct UnitDirectoryTests {
   /// Used on the test's thread alone.
   private final class Groups: ControlGroupQueries, @unchecked Sendable {
     var paths: [UInt64: String] = [7: "/system.slice/billing.service"]
+    /// Whether walks fail, as where there are no descriptors left.
+    var fails = false
     private(set) var walks = 0
 
-    func path(ofControlGroup id: UInt64) -> String? {
+    func path(ofControlGroup id: UInt64) -> ControlGroupSearch {
       walks += 1
-      return paths[id]
+      return fails ? .failed : paths[id].map { .found($0) } ?? .missing
     }
 
     func isThere(_ path: String, _ id: UInt64) -> Bool { paths[id] == path }
@@ -71,6 +73,19 @@ struct UnitDirectoryTests {
     expect(
       find(8, directory), equals: .group(ControlGroup(id: 8, path: "/system.slice/late.service")))
     expect(!directory.isMissing(8))
+  }
+
+  /// It may be there: the next connection looks again.
+  @Test func aGroupWhoseWalkFailsIsNotMissing() {
+    let directory = directory()
+    groups.fails = true
+    var answers: [UnitDirectory.Answer] = []
+    directory.find(7, for: 1000) { answers.append($0) }
+    host.advance(by: .milliseconds(1))
+    expect(answers, equals: [.group(nil)])
+    expect(!directory.isMissing(7))
+    groups.fails = false
+    expect(find(7, directory), equals: .group(billing))
   }
 
   /// It may be there, and could not be looked for in time.

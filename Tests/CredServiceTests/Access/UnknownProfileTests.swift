@@ -52,6 +52,10 @@ struct UnknownProfileTests {
     let fixture = try ServiceFixture(Configured.http() + many.joined())
     let reply = try fixture.ask(#"{"profile":"q1","wait":0}"#)
     expect(reply.errorCode, equals: "AccessDenied")
+    // Root can read them in the configuration.
+    let root = try fixture.ask(#"{"profile":"q1","wait":0}"#, uid: 0)
+    expect(root.errorCode, equals: "UnknownProfile")
+    expect(root.errorMessage, equals: "there is no profile 'q1'")
     try fixture.reload(Configured.http() + many.dropLast().joined())
     expect(try fixture.ask(#"{"profile":"q1","wait":0}"#).errorCode, equals: "UnknownProfile")
   }

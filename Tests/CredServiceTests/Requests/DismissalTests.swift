@@ -103,6 +103,26 @@ struct DismissalTests {
     expect(client.replies.count, equals: 6)
   }
 
+  /// The refusal says that the request may be made again, so nothing of it has been done.
+  @Test func whatActsUpstreamIsNotBegunAtTheEnd() throws {
+    let (fixture, pool) = try ServiceFixture.ofUserPool(
+      Configured.userPool(backend: "account_actions = forgot-password get\n"))
+    try fixture.signInAtPool()
+    fixture.service.endWaits()
+    let handle = String(repeating: "0", count: 32)
+    for request in [
+      #""login","username":"bob","password":"bob-password""#,
+      #""respond","handle":"\#(handle)","answers":{"code":"1"}"#, #""account","action":"get""#,
+      #""account","action":"forgot-password","username":"bob""#, #""logout","global":true"#,
+      #""check","profile":"default""#,
+    ] {
+      let reply = try fixture.ask(#"{"op":"# + request + "}")
+      expect(reply.errorCode, equals: "ShuttingDown", "\(request): \(reply)")
+    }
+    expect(pool.operations, equals: [])
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedIn")
+  }
+
   @Test func whatIsCachedIsGivenUntilTheEnd() throws {
     let fixture = try ServiceFixture()
     let credentials = try fixture.ask()

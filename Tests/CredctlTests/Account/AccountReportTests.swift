@@ -20,17 +20,6 @@ struct AccountReportTests {
       equals: "the account is there; sign in with 'credctl login'\n")
   }
 
-  /// A user pool invents it for those who do not exist.
-  @Test func whereACodeWentIsNoProofThatItWasSent() throws {
-    let asked = try reply(#"{"Delivery":{"Medium":"sms","Destination":"+***1234"}}"#)
-    expect(
-      AccountReport.askedForCode(asked),
-      equals: "a code is on its way by SMS to +***1234, if there is such an account")
-    expect(
-      AccountReport.askedForCode(try reply("{}")),
-      equals: "a code is on its way, if there is such an account")
-  }
-
   @Test func showsAttributesAndSecondFactors() throws {
     let text = AccountReport.account(
       try reply(

@@ -82,11 +82,9 @@ struct AccountCommandTests {
     expect(try signUp(host, "carol").status, equals: 0)
     let before = try host.sandbox.code(of: "carol")
     let sent = try host.credctl("account", "resend", "--username", "carol")
-    let nobody = try host.credctl("account", "resend", "--username", "nobody")
-    for asked in [sent, nobody] {
-      expect(asked.status == 0 && asked.output.hasPrefix("a code is on its way by e-mail to "))
-      expect(asked.output.hasSuffix("if there is such an account that waits for one\n"), "\(asked)")
-    }
+    expect(sent.status == 0 && sent.output.contains("a code is on its way"), "\(sent)")
+    expect(
+      try host.credctl("account", "resend", "--username", "nobody").output, equals: sent.output)
     expect(try host.sandbox.code(of: "carol") != before)
   }
 
@@ -137,6 +135,10 @@ struct AccountCommandTests {
       "account", "set-attributes", "email=@\(file("new@example.com"))",
       "given_name=@\(file("Alice"))")
     expect(set.status, equals: 0, "\(set)")
+    let useless = try host.credctl(
+      input: "1\n", "account", "verify-attribute", "email", "--code-stdin", "--client-metadata",
+      "a=1")
+    expect(useless.status == 64 && useless.errors.contains("--client-metadata"), "\(useless)")
     let terminal = try TerminalProcess(host, "account", "verify-attribute", "email")
     try terminal.expect("a code was sent by e-mail to n***@e***")
     try terminal.expect("Code: ")

@@ -29,6 +29,8 @@ extension SecondRequest {
     }
     var account = AccountRequest(profile: profile, input: input(name))
     (account.metadata, account.validationData) = triggerTexts()
+    let isCodeOfAddress = name == "verify-attribute" && members["code"] != nil
+    if isCodeOfAddress, members["client_metadata"] != nil { problem() }
     return .account(account)
   }
 

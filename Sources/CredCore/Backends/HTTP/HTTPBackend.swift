@@ -68,13 +68,18 @@ extension HTTPBackend {
   }
 
   /// Reads the answer to ``tokenRequest(_:method:url:isForced:)``.
+  ///
+  /// - Parameter isPersonal: whether a person has signed in to the session.
   public func token(
-    from reply: HTTPReply, to query: TokenQuery
+    from reply: HTTPReply, to query: TokenQuery, isPersonal: Bool = false
   ) throws(UpstreamFailure) -> TokenReply {
     guard reply.isSuccess, !reply.isWebPage else {
       let sent = query.logins.logins.map(\.token) + tokens
+      // A person can sign in again.
+      let standsOnHost = !isPersonal && sessionToken == nil && query.logins.isEmpty
       throw .backend(
-        reply, from: upstream, hostRefusal(reply), said: reply.explanation(hiding: sent))
+        reply, from: upstream, hostRefusal(reply, standsOnHost: standsOnHost),
+        said: reply.explanation(hiding: sent))
     }
     return try query.reply(
       from: reply.body, limit: Limits.Upstream.backendReplyBytes, serverTime: reply.date,
@@ -84,9 +89,13 @@ extension HTTPBackend {
   /// What 401 means where users cannot sign in: nobody could do what its usual meaning asks for, so it
   /// is about the host, and the operator has to act. Nil for another status, and where the backend itself
   /// says that it speaks of the user.
-  private func hostRefusal(_ reply: HTTPReply) -> FailureTable.Row? {
+  ///
+  /// - Parameter standsOnHost: whether only the host vouches for the user. Otherwise 401 may be about the
+  ///   other sign-in, if the host shows no token that could be meant.
+  private func hostRefusal(_ reply: HTTPReply, standsOnHost: Bool) -> FailureTable.Row? {
     guard reply.status == 401, !takesSignIns, !reply.speaksOfUser else { return nil }
-    return hostToken == nil ? FailureTable.hostUnknown : FailureTable.hostRefused
+    guard hostToken == nil else { return FailureTable.hostRefused }
+    return standsOnHost ? FailureTable.hostUnknown : nil
   }
 }
 
@@ -199,11 +208,9 @@ extension HTTPBackend {
 
   /// Accepts any success, and the statuses that mean an unknown session. A web page means neither.
   public func checkSignOut(_ reply: HTTPReply) throws(UpstreamFailure) {
-    let row = hostRefusal(reply)
-    let isUnknown =
-      [401, 404, 410].contains(reply.status) && !reply.refusesHost && row == nil
+    let isUnknown = [401, 404, 410].contains(reply.status) && !reply.refusesHost
     guard reply.isSuccess || isUnknown, !reply.isWebPage else {
-      throw .backend(reply, from: upstream, row, said: reply.explanation(hiding: tokens))
+      throw .backend(reply, from: upstream, said: reply.explanation(hiding: tokens))
     }
   }
 }

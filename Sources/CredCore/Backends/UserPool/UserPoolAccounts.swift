@@ -95,25 +95,6 @@ extension UserPoolClient {
   }
 }
 
-extension UserPoolClient {
-  /// A name that nobody has, in the form of one that somebody typed: where an app client hides who exists,
-  /// the pool invents a code's destination by that form.
-  ///
-  /// - Parameter salt: of this process, so that nobody registers the name.
-  public static func nameOfNobody(like name: String, salt: UInt64) -> String {
-    var hash = Fingerprint(value: salt)
-    hash.add(name)
-    let digits = String(hash.value, radix: 16)
-    let suffix = "-credd-" + String(repeating: "0", count: 16 - digits.count) + digits
-    let domain =
-      name.lastIndex(of: "@").map { name[$0...].unicodeScalars } ?? "".unicodeScalars[...]
-    let room = Limits.UserPool.usernameLength - suffix.count - domain.count
-    let head = name.unicodeScalars.dropLast(domain.count).prefix(max(room, 0))
-    return String(String.UnicodeScalarView(head)) + suffix
-      + String(String.UnicodeScalarView(domain))
-  }
-}
-
 extension SignUpResult.Delivery {
   /// Reads `CodeDeliveryDetails`; nil if it is empty. The pool has masked the address.
   init?(_ value: JSONValue?) {

@@ -89,8 +89,7 @@ struct ResendAction: AccountVerb {
       request.add("username", username)
       request.add(metadata: texts)
     }
-    try print(
-      answer, AccountReport.askedForCode(answer.reply) + " that waits for one\n")
+    try print(answer, "a code is on its way, if there is such an account that waits for one\n")
   }
 }
 
@@ -115,8 +114,8 @@ struct ForgotPasswordAction: AccountVerb {
     }
     try print(
       answer,
-      AccountReport.askedForCode(answer.reply)
-        + "; then '\(AccountReport.command("reset-password", profile))'\n")
+      "a code is on its way, if there is such an account; then "
+        + "'\(AccountReport.command("reset-password", profile))'\n")
   }
 }
 

@@ -93,8 +93,14 @@ struct VerifyAttributeAction: AccountVerb {
 
   func run() throws {
     let texts = try metadata.entries
+    let sendsCode = !code.codeStdin && !haveCode
+    guard sendsCode || texts.isEmpty else {
+      throw Failure(
+        .usage,
+        "option '\(MetadataOption.name)' is for sending a code: no trigger gets it with one")
+    }
     var delivery = ""
-    if !code.codeStdin, !haveCode {
+    if sendsCode {
       let sent = try ask(hasSecret: false) { request in
         request.add("name", attribute)
         request.add(metadata: texts)
