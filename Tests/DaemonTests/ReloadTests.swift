@@ -63,6 +63,26 @@ struct ReloadTests {
     expect(try host.ask(#"{"op":"identity","profile":"more"}"#).errorCode == nil)
   }
 
+  /// The start goes on with it, too: other profiles do not need it.
+  @Test(arguments: [
+    ("one\ntwo\n", "has more than one line"), ("\n", "holds nothing but white space"),
+    ("", "is empty"),
+  ])
+  func aCredentialOfNoUseIsNamedAndTheReloadGoesOn(_ content: String, _ fault: String) throws {
+    let folder = try Stage.current().newFile("credentials")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try Data(content.utf8).write(to: URL(filePath: folder + "/corp-token"))
+    let token = "bearer_token_file = ${CREDENTIALS_DIRECTORY}/corp-token"
+    let host = try TestHost(environment: ["CREDENTIALS_DIRECTORY": folder]) {
+      Configuration.usual($0)
+    }
+    try reload(
+      host, Configuration.usual(host.sandbox, backend: token) + profile("more", host.sandbox))
+    expect(
+      host.log.contains("bearer_token_file: '\(folder)/corp-token' \(fault)"), "\(host.log)")
+    expect(try host.ask(#"{"op":"identity","profile":"more"}"#).errorCode == nil)
+  }
+
   /// Before the first call that needs it. A file that is not there yet may come in time.
   @Test
   func aFileThatIsOfNoUseIsNamedAtTheStartAndAtAReload() throws {

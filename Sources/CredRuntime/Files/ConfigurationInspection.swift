@@ -43,9 +43,18 @@ public struct ConfigurationInspection {
     case files(within: String)
     /// What the other files hold that are there. One that is not may come before it is needed.
     case contents(outside: String?)
+
+    /// Of a file that cannot be opened. One that is not needed yet ends no daemon.
+    var severityOfFiles: Diagnostic.Severity {
+      if case .contents = self { .warning } else { .error }
+    }
+
+    /// Of a content that is of no use. The daemon goes on: other profiles do not need the file.
+    var severityOfContents: Diagnostic.Severity { self == .everything ? .error : .warning }
   }
 
-  /// The errors in the files that systemd gave to the service, for a reload of the daemon itself.
+  /// The faults of the files that systemd gave to the service, for a reload of the daemon itself: errors
+  /// where one cannot be opened, else warnings.
   static func ofCredentials(_ reading: ConfigurationReading) -> [Diagnostic] {
     guard let folder = ServiceDirectory.credentials else { return [] }
     return inspected(reading, .files(within: folder))
@@ -195,12 +204,12 @@ public struct ConfigurationInspection {
     if content.isSecret, facts.mode & S_IROTH != 0 {
       warn(place, "every user of this host can read '\(path)': 'chmod o-r' it")
     }
-    guard facts.size > 0 else { return fail(place, "'\(path)' is empty") }
+    guard facts.size > 0 else { return failContent(place, "'\(path)' is empty") }
     checkText(of: facts, path, place)
   }
 
   private mutating func checkText(of facts: FileFacts, _ path: String, _ place: Place) {
-    if let fault = facts.fault { fail(place, "'\(path)' \(fault)") }
+    if let fault = facts.fault { failContent(place, "'\(path)' \(fault)") }
   }
 
   private mutating func check(_ identity: ClientIdentity, _ place: inout Place) {
@@ -213,9 +222,9 @@ public struct ConfigurationInspection {
     else { return }
     switch fits {
     case .fits, .unreadable: break
-    case .fault(let fault): fail(place, "'\(identity.privateKey)' \(fault)")
+    case .fault(let fault): failContent(place, "'\(identity.privateKey)' \(fault)")
     case .other:
-      fail(
+      failContent(
         place,
         "the private key in '\(identity.privateKey)' does not belong to the certificate in "
           + "'\(identity.certificate)'")
@@ -338,9 +347,12 @@ public struct ConfigurationInspection {
 
   // MARK: Results
 
-  /// The daemon goes on with files that are of no use: other profiles do not need them.
   private mutating func fail(_ place: Place, _ message: String) {
-    add(looksAtContentsAlone ? .warning : .error, place, message)
+    add(scope.severityOfFiles, place, message)
+  }
+
+  private mutating func failContent(_ place: Place, _ message: String) {
+    add(scope.severityOfContents, place, message)
   }
 
   private mutating func warn(_ place: Place, _ message: String) { add(.warning, place, message) }
