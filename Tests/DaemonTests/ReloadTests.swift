@@ -83,6 +83,38 @@ struct ReloadTests {
     expect(try host.ask(#"{"op":"identity","profile":"more"}"#).errorCode == nil)
   }
 
+  /// Neither the files of the service alone nor the others alone are a pair.
+  @Test(
+    .enabled(if: Programs.installed("openssl") != nil, "takes openssl"), arguments: [true, false])
+  func aKeyOfTheServiceIsComparedWithACertificateElsewhere(_ isKey: Bool) throws {
+    let folder = try Stage.current().newFile("credentials")
+    let elsewhere = try Stage.current().newFile("elsewhere")
+    let script = """
+      set -eu; mkdir "$0" "$1"
+      for name in own other; do
+        openssl ecparam -name prime256v1 -genkey -noout -out "$0/$name.key"
+        openssl req -x509 -new -key "$0/$name.key" -subj /CN=$name -days 2 -out "$0/$name.pem"
+      done
+      cp "$0"/* "$1"
+      """
+    let made = try ChildProcess(["/bin/sh", "-c", script, folder, elsewhere])
+    try #require(try made.wait() == 0, "\(made.errors)")
+    let (certificate, key) = isKey ? (elsewhere, folder) : (folder, elsewhere)
+    func keys(_ name: String) -> String {
+      "client_certificate = \(certificate)/own.pem\nclient_key = \(key)/\(name).key"
+    }
+    let host = try TestHost(environment: ["CREDENTIALS_DIRECTORY": folder]) {
+      Configuration.usual($0)
+    }
+    let fault = "does not belong to the certificate in '\(certificate)/own.pem'"
+    try reload(host, Configuration.usual(host.sandbox, backend: keys("own")))
+    expect(!host.log.contains(fault), "\(host.log)")
+    try reload(host, Configuration.usual(host.sandbox, backend: keys("other")))
+    expect(
+      host.log.contains("client_key: the private key in '\(key)/other.key' \(fault)"),
+      "\(host.log)")
+  }
+
   /// Before the first call that needs it. A file that is not there yet may come in time.
   @Test
   func aFileThatIsOfNoUseIsNamedAtTheStartAndAtAReload() throws {

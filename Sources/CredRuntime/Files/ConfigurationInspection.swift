@@ -213,7 +213,10 @@ public struct ConfigurationInspection {
   }
 
   private mutating func check(_ identity: ClientIdentity, _ place: inout Place) {
-    guard isWanted(identity.certificate), isWanted(identity.privateKey) else { return }
+    let pair = [identity.certificate, identity.privateKey]
+    // Only this scope sees a pair of which one file is a credential of the service.
+    guard looksAtContentsAlone ? pair.contains(where: isWanted) : pair.allSatisfy(isWanted)
+    else { return }
     place.key = identity.key
     guard
       let fits = look(
