@@ -142,6 +142,54 @@ struct ReloadTests {
       "\(reply)")
   }
 
+  /// Each with what a call that needs it would say.
+  enum Useless: CaseIterable {
+    case empty, tooLarge, directory, closed, loop
+
+    func make(at path: String) throws {
+      switch self {
+      case .empty: try Data().write(to: URL(filePath: path))
+      case .tooLarge: try Data(repeating: 0x61, count: 65 << 10).write(to: URL(filePath: path))
+      case .directory:
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+      case .closed:
+        try Data("one".utf8).write(to: URL(filePath: path))
+        try #require(chmod(path, 0) == 0)
+      case .loop:
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
+      }
+    }
+
+    func fault(_ path: String) -> String {
+      switch self {
+      case .empty: "'\(path)' is empty"
+      case .tooLarge: "'\(path)' is larger than 65536 bytes"
+      case .directory: "'\(path)' is a directory"
+      case .closed: "cannot open '\(path)': Permission denied"
+      case .loop: "cannot open '\(path)': Too many levels of symbolic links"
+      }
+    }
+
+    /// Root opens what is closed.
+    static var possible: [Useless] { allCases.filter { $0 != .closed || geteuid() != 0 } }
+  }
+
+  @Test(arguments: Useless.possible)
+  func aFileThatCannotBeReadIsNamedAtTheStartAndAtAReload(_ file: Useless) throws {
+    let stage = try Stage.current()
+    let (token, other) = (stage.newFile("token"), stage.newFile("other"))
+    for path in [token, other] { try file.make(at: path) }
+    let text = { (sandbox: Sandbox, path: String) in
+      Configuration.usual(sandbox, backend: "bearer_token_file = \(path)")
+    }
+    let host = try TestHost { text($0, token) }
+    try Deadline.usual.wait(for: "the warning") {
+      host.log.contains("bearer_token_file: \(file.fault(token))")
+    }
+    try reload(host, text(host.sandbox, other))
+    expect(host.log.contains("bearer_token_file: \(file.fault(other))"), "\(host.log)")
+  }
+
   @Test
   func aMissingFileChangesNothing() throws {
     let host = try TestHost()

@@ -41,7 +41,7 @@ public struct ConfigurationInspection {
     case everything
     /// The files within this folder.
     case files(within: String)
-    /// What the other files hold that are there. One that is not may come before it is needed.
+    /// The other files that are there. One that is not may come before it is needed.
     case contents(outside: String?)
 
     /// Of a file that cannot be opened. One that is not needed yet ends no daemon.
@@ -60,8 +60,8 @@ public struct ConfigurationInspection {
     return inspected(reading, .files(within: folder))
   }
 
-  /// Warnings of files whose content is of no use, for the daemon's start and its reload: each call that
-  /// needs one will fail.
+  /// Warnings of files that are of no use, for the daemon's start and its reload: each call that needs one
+  /// will fail.
   ///
   /// - Parameter folder: whose files are left out.
   static func ofContents(
@@ -184,32 +184,27 @@ public struct ConfigurationInspection {
   ) {
     guard let path, isWanted(path) else { return }
     place.key = key
-    if looksAtContentsAlone {
-      let facts = look(at: path, place) { FileFacts(ofRegular: path, content) }
-      if let facts { checkText(of: facts, path, place) }
-      return
+    let facts = look(at: path, place) { [isContents = looksAtContentsAlone] in
+      isContents ? FileFacts(ofRegular: path, content) : FileFacts(opening: path, content)
     }
-    guard let facts = look(at: path, place, { FileFacts(opening: path, content) }) else { return }
+    guard let facts, !looksAtContentsAlone || facts.failure != ENOENT else { return }
     guard facts.failure == 0 else { return unreadable(path, facts.failure, place) }
     switch facts.kind {
     case S_IFREG: break
     case S_IFDIR: return fail(place, "'\(path)' is a directory")
-    default:
-      if case .pem = content { return fail(place, "'\(path)' is no regular file") }
-      // Reading the file here would take its content away.
-      return unchecked.append(
-        "\(place.section): \(place.key): '\(path)' is no regular file, and may give its content once"
-      )
+    default: return checkOther(path, content, place)
     }
-    if content.isSecret, facts.mode & S_IROTH != 0 {
+    if content.isSecret, facts.mode & S_IROTH != 0, !looksAtContentsAlone {
       warn(place, "every user of this host can read '\(path)': 'chmod o-r' it")
     }
-    guard facts.size > 0 else { return failContent(place, "'\(path)' is empty") }
-    checkText(of: facts, path, place)
+    if let fault = facts.fault { failContent(place, "'\(path)' \(fault)") }
   }
 
-  private mutating func checkText(of facts: FileFacts, _ path: String, _ place: Place) {
-    if let fault = facts.fault { failContent(place, "'\(path)' \(fault)") }
+  /// Reading a pipe here would take its content away.
+  private mutating func checkOther(_ path: String, _ content: FileContent, _ place: Place) {
+    if case .pem = content { return fail(place, "'\(path)' is no regular file") }
+    unchecked.append(
+      "\(place.section): \(place.key): '\(path)' is no regular file, and may give its content once")
   }
 
   private mutating func check(_ identity: ClientIdentity, _ place: inout Place) {
@@ -275,9 +270,11 @@ public struct ConfigurationInspection {
     fail(place, "cannot open '\(path)': \(reason)")
   }
 
-  /// Whether a person started this process. It may be unable to open files that the daemon can
-  /// open.
-  private var isStranger: Bool { !ServiceDirectory.isService && !startedAsRoot }
+  /// Whether a person started this process, which is not the daemon. It may be unable to open files that
+  /// the daemon can open.
+  private var isStranger: Bool {
+    scope == .everything && !ServiceDirectory.isService && !startedAsRoot
+  }
 
   private mutating func checkProgram(_ path: String, _ place: inout Place, _ key: String) {
     guard isWanted(path), !looksAtContentsAlone else { return }

@@ -17,6 +17,21 @@ enum FileContent: Sendable, Equatable {
     }
   }
 
+  /// The same of a file of that size in bytes.
+  func fault(ofSize size: Int) -> String? {
+    if size == 0 { return "is empty" }
+    guard let limit, size > limit else { return nil }
+    return "is larger than \(limit) bytes"
+  }
+
+  /// Bytes that credd reads of a file; nil for PEM, which libcurl reads.
+  private var limit: Int? {
+    switch self {
+    case .text, .secret: SecretFile.sizeLimit
+    case .pem: nil
+    }
+  }
+
   /// As ``FileText/fault(in:)``.
   func fault(in content: Secret) -> String? {
     switch self {
@@ -77,7 +92,7 @@ struct FileFacts: Sendable {
   var size = 0
   /// The errno if the file cannot be run; only where that was asked.
   var cannotRun: Int32 = 0
-  /// What is wrong with its content, where that was read.
+  /// What is wrong with its content, or with the size of that.
   var fault: String?
 
   var kind: mode_t { mode & S_IFMT }
@@ -111,7 +126,9 @@ struct FileFacts: Sendable {
       return
     }
     take(facts)
-    guard kind == S_IFREG, size > 0, size <= Self.longestRead else { return }
+    guard kind == S_IFREG else { return }
+    fault = content.fault(ofSize: size)
+    guard fault == nil, size <= Self.longestRead else { return }
     switch Self.content(in: descriptor, size) {
     case .success(let text): fault = content.fault(in: text)
     case .failure(let error): failure = error.number
