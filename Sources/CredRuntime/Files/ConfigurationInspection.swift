@@ -221,6 +221,10 @@ public struct ConfigurationInspection {
     switch fits {
     case .fits, .unreadable: break
     case .fault(let fault): failContent(place, "'\(identity.privateKey)' \(fault)")
+    case .noCertificate:
+      place.key = "client_certificate"
+      failContent(place, "'\(identity.certificate)' \(Self.damaged("certificate"))")
+    case .noKey: failContent(place, "'\(identity.privateKey)' \(Self.damaged("private key"))")
     case .other:
       failContent(
         place,
@@ -230,6 +234,10 @@ public struct ConfigurationInspection {
       unchecked.append(
         "\(place.section): \(place.key): whether it fits its certificate: \(problem)")
     }
+  }
+
+  private static func damaged(_ block: String) -> String {
+    "cannot be read as a \(block): a line of it is damaged, or OpenSSL does not know its kind"
   }
 
   private var looksAtContentsAlone: Bool { if case .contents = scope { true } else { false } }

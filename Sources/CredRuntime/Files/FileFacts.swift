@@ -44,6 +44,7 @@ enum FileContent: Sendable, Equatable {
     }
   }
 
+  static let certificate = "CERTIFICATE"
   static let privateKey = "PRIVATE KEY"
 }
 
@@ -51,8 +52,10 @@ enum FileContent: Sendable, Equatable {
 /// libcrypto.
 enum ClientKeyFit: Sendable {
   case fits, other
-  /// One of them cannot be read, which has an error of its own or shows at the first call.
+  /// A file cannot be read or has no such block, which the look at that file alone says.
   case unreadable
+  /// A block is damaged, or of a kind that libcrypto does not know.
+  case noCertificate, noKey
   /// What is wrong with the key in the certificate's own file, as ``FileText/fault(in:)``.
   case fault(String)
   /// With the reason.
@@ -66,21 +69,19 @@ enum ClientKeyFit: Sendable {
       self = .unreadable
       return
     }
-    if identity.isOneFile, let fault = FileContent.pem(FileContent.privateKey).fault(in: privateKey)
-    {
-      self = .fault(fault)
+    if let fault = FileContent.pem(FileContent.privateKey).fault(in: privateKey) {
+      self = identity.isOneFile ? .fault(fault) : .unreadable
+      return
+    }
+    guard FileContent.pem(FileContent.certificate).fault(in: certificates) == nil else {
+      self = .unreadable
       return
     }
     if let problem = Library.Name.crypto.load() {
       self = .unknown("libcrypto cannot be loaded: \(problem)")
       return
     }
-    self =
-      switch Libcrypto().belongs(privateKey, to: certificates) {
-      case true?: .fits
-      case false?: .other
-      case nil: .unreadable
-      }
+    self = Libcrypto().fit(of: privateKey, to: certificates)
   }
 }
 
