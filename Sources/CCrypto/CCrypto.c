@@ -216,7 +216,14 @@ int credd_key_fits(const char *pem, size_t length, const char *key_pem, size_t k
   BIO *text = length <= INT_MAX ? crypto.BIO_new_mem_buf(pem, (int)length) : NULL;
   X509 *certificate = text ? crypto.PEM_read_bio_X509(text, NULL, no_password, NULL) : NULL;
   EVP_PKEY *key = read_key(key_pem, key_length);
-  int fits = certificate && key ? crypto.X509_check_private_key(certificate, key) == 1 : -1;
+  int fits = CREDD_KEY_OF_ANOTHER;
+  if (!certificate) {
+    fits = CREDD_NO_CERTIFICATE;
+  } else if (!key) {
+    fits = CREDD_NO_KEY;
+  } else if (crypto.X509_check_private_key(certificate, key) == 1) {
+    fits = CREDD_KEY_FITS;
+  }
   crypto.EVP_PKEY_free(key);
   crypto.X509_free(certificate);
   crypto.BIO_free(text);

@@ -132,16 +132,16 @@ public struct PasswordLine: Sendable {
 
 /// Finds the secret in the text of a file or a pipe.
 public enum SecretText {
-  /// The text without the white space that editors and `echo` put around it.
+  /// The text without the byte order mark and the white space that editors and `echo` put around it.
   ///
   /// - Parameter name: the name of the secret, for the error.
   public static func token(_ bytes: [UInt8], name: String) throws(Failure) -> Secret {
-    try checked(Array(bytes.trimmed), name: name)
+    try checked(Array(bytes.withoutByteOrderMark.trimmed), name: name)
   }
 
-  /// The first line without its line break. Spaces belong to a password.
+  /// The first line without a byte order mark and its line break. Spaces belong to a password.
   public static func password(_ bytes: [UInt8]) throws(Failure) -> Secret {
-    var line = Array(bytes.prefix { $0 != 0x0A })
+    var line = Array(bytes.withoutByteOrderMark.prefix { $0 != 0x0A })
     if line.last == 0x0D { line.removeLast() }
     return try checked(line, name: "password")
   }

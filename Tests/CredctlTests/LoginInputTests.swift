@@ -123,6 +123,16 @@ struct LoginInputTests {
     expect(try SecretText.password(Array(" p \r\nmore".utf8)), equals: Secret(" p "))
   }
 
+  @Test func aMarkOfAnEditorIsNoPartOfASecret() throws {
+    expect(
+      try SecretText.token(Array("\u{FEFF}token\r\n".utf8), name: "token"), equals: Secret("token"))
+    expect(try SecretText.password(Array("\u{FEFF} p \r\n".utf8)), equals: Secret(" p "))
+    expect(
+      try Answers(json: Array("\u{FEFF}{\"code\":\"1\"}".utf8)),
+      equals: try Answers(json: Array("{\"code\":\"1\"}".utf8)))
+    #expect(throws: Failure.self) { try SecretText.password(Array("\u{FEFF}\r\n".utf8)) }
+  }
+
   @Test(arguments: [[], [0x20, 0x0A], [0xFF]] as [[UInt8]])
   func refusesTextsThatAreNoToken(_ bytes: [UInt8]) {
     #expect(throws: Failure.self) { try SecretText.token(bytes, name: "token") }

@@ -199,18 +199,7 @@ struct ConfigurationCheckTests {
     let made = try ChildProcess(["/bin/sh", "-c", script, folder])
     try #require(try made.wait() == 0, "\(made.errors)")
     func complaint(_ certificate: String, _ key: String?) throws -> String? {
-      let keys = key.map { "client_key = \(folder)/\($0)" } ?? ""
-      let (process, _) = try check(
-        """
-        [backend corp]
-        type = http
-        url = https://auth.example.com/token
-        client_certificate = \(folder)/\(certificate)
-        \(keys)
-        """)
-      let lines = complaints(process).filter { !$0.contains("warning:") }
-      expect(lines.count <= 1, "\(process.errors)")
-      return lines.first.map { String($0.drop { $0 != " " }.dropFirst()) }
+      try self.complaint(certificate, key, in: folder)
     }
     let closed =
       "holds a private key with a passphrase, which credd does not have: "
@@ -233,6 +222,50 @@ struct ConfigurationCheckTests {
     expect(
       try complaint("own.pem", "own.pem"),
       equals: "client_key: '\(folder)/own.pem' has no '-----BEGIN … PRIVATE KEY-----' in it")
+  }
+
+  /// The complaint about a client certificate, without its place.
+  private func complaint(
+    _ certificate: String, _ key: String?, in folder: String
+  ) throws -> String? {
+    let keys = key.map { "client_key = \(folder)/\($0)" } ?? ""
+    let (process, _) = try check(
+      """
+      [backend corp]
+      type = http
+      url = https://auth.example.com/token
+      client_certificate = \(folder)/\(certificate)
+      \(keys)
+      """)
+    let lines = complaints(process).filter { !$0.contains("warning:") }
+    expect(lines.count <= 1, "\(process.errors)")
+    return lines.first.map { String($0.drop { $0 != " " }.dropFirst()) }
+  }
+
+  @Test(
+    .enabled(if: Programs.installed("openssl") != nil, "takes openssl"),
+    arguments: [
+      ("own.pem", "torn.key", "client_key: 'torn.key' cannot be read as a private key"),
+      ("torn.pem", "own.key", "client_certificate: 'torn.pem' cannot be read as a certificate"),
+      ("torn.pem", "torn.key", "client_certificate: 'torn.pem' cannot be read as a certificate"),
+      ("both.pem", nil, "client_certificate: 'both.pem' cannot be read as a private key"),
+    ] as [(String, String?, String)])
+  func aPairOfWhichALineIsDamagedIsNamed(
+    _ certificate: String, _ key: String?, _ said: String
+  ) throws {
+    let folder = try Stage.current().newFile("keys")
+    let script = """
+      set -eu; umask 077; mkdir "$0"; cd "$0"
+      openssl ecparam -name prime256v1 -genkey -noout -out own.key
+      openssl req -x509 -new -key own.key -subj /CN=own -days 2 -out own.pem
+      for name in own.key own.pem; do sed '2s/...../&!/' $name >torn.${name#own.}; done
+      cat own.pem torn.key >both.pem
+      """
+    let made = try ChildProcess(["/bin/sh", "-c", script, folder])
+    try #require(try made.wait() == 0, "\(made.errors)")
+    expect(
+      try complaint(certificate, key, in: folder)?.replacing(folder + "/", with: ""),
+      equals: said + ": a line of it is damaged, or OpenSSL does not know its kind")
   }
 
   @Test

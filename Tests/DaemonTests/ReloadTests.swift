@@ -63,6 +63,58 @@ struct ReloadTests {
     expect(try host.ask(#"{"op":"identity","profile":"more"}"#).errorCode == nil)
   }
 
+  /// The start goes on with it, too: other profiles do not need it.
+  @Test(arguments: [
+    ("one\ntwo\n", "has more than one line"), ("\n", "holds nothing but white space"),
+    ("", "is empty"),
+  ])
+  func aCredentialOfNoUseIsNamedAndTheReloadGoesOn(_ content: String, _ fault: String) throws {
+    let folder = try Stage.current().newFile("credentials")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try Data(content.utf8).write(to: URL(filePath: folder + "/corp-token"))
+    let token = "bearer_token_file = ${CREDENTIALS_DIRECTORY}/corp-token"
+    let host = try TestHost(environment: ["CREDENTIALS_DIRECTORY": folder]) {
+      Configuration.usual($0)
+    }
+    try reload(
+      host, Configuration.usual(host.sandbox, backend: token) + profile("more", host.sandbox))
+    expect(
+      host.log.contains("bearer_token_file: '\(folder)/corp-token' \(fault)"), "\(host.log)")
+    expect(try host.ask(#"{"op":"identity","profile":"more"}"#).errorCode == nil)
+  }
+
+  /// Neither the files of the service alone nor the others alone are a pair.
+  @Test(
+    .enabled(if: Programs.installed("openssl") != nil, "takes openssl"), arguments: [true, false])
+  func aKeyOfTheServiceIsComparedWithACertificateElsewhere(_ isKey: Bool) throws {
+    let folder = try Stage.current().newFile("credentials")
+    let elsewhere = try Stage.current().newFile("elsewhere")
+    let script = """
+      set -eu; mkdir "$0" "$1"
+      for name in own other; do
+        openssl ecparam -name prime256v1 -genkey -noout -out "$0/$name.key"
+        openssl req -x509 -new -key "$0/$name.key" -subj /CN=$name -days 2 -out "$0/$name.pem"
+      done
+      cp "$0"/* "$1"
+      """
+    let made = try ChildProcess(["/bin/sh", "-c", script, folder, elsewhere])
+    try #require(try made.wait() == 0, "\(made.errors)")
+    let (certificate, key) = isKey ? (elsewhere, folder) : (folder, elsewhere)
+    func keys(_ name: String) -> String {
+      "client_certificate = \(certificate)/own.pem\nclient_key = \(key)/\(name).key"
+    }
+    let host = try TestHost(environment: ["CREDENTIALS_DIRECTORY": folder]) {
+      Configuration.usual($0)
+    }
+    let fault = "does not belong to the certificate in '\(certificate)/own.pem'"
+    try reload(host, Configuration.usual(host.sandbox, backend: keys("own")))
+    expect(!host.log.contains(fault), "\(host.log)")
+    try reload(host, Configuration.usual(host.sandbox, backend: keys("other")))
+    expect(
+      host.log.contains("client_key: the private key in '\(key)/other.key' \(fault)"),
+      "\(host.log)")
+  }
+
   /// Before the first call that needs it. A file that is not there yet may come in time.
   @Test
   func aFileThatIsOfNoUseIsNamedAtTheStartAndAtAReload() throws {
@@ -88,6 +140,54 @@ struct ReloadTests {
     expect(
       reply.errorMessage?.contains("bearer_token_file \(token) has more than one line") == true,
       "\(reply)")
+  }
+
+  /// Each with what a call that needs it would say.
+  enum Useless: CaseIterable {
+    case empty, tooLarge, directory, closed, loop
+
+    func make(at path: String) throws {
+      switch self {
+      case .empty: try Data().write(to: URL(filePath: path))
+      case .tooLarge: try Data(repeating: 0x61, count: 65 << 10).write(to: URL(filePath: path))
+      case .directory:
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+      case .closed:
+        try Data("one".utf8).write(to: URL(filePath: path))
+        try #require(chmod(path, 0) == 0)
+      case .loop:
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
+      }
+    }
+
+    func fault(_ path: String) -> String {
+      switch self {
+      case .empty: "'\(path)' is empty"
+      case .tooLarge: "'\(path)' is larger than 65536 bytes"
+      case .directory: "'\(path)' is a directory"
+      case .closed: "cannot open '\(path)': Permission denied"
+      case .loop: "cannot open '\(path)': Too many levels of symbolic links"
+      }
+    }
+
+    /// Root opens what is closed.
+    static var possible: [Useless] { allCases.filter { $0 != .closed || geteuid() != 0 } }
+  }
+
+  @Test(arguments: Useless.possible)
+  func aFileThatCannotBeReadIsNamedAtTheStartAndAtAReload(_ file: Useless) throws {
+    let stage = try Stage.current()
+    let (token, other) = (stage.newFile("token"), stage.newFile("other"))
+    for path in [token, other] { try file.make(at: path) }
+    let text = { (sandbox: Sandbox, path: String) in
+      Configuration.usual(sandbox, backend: "bearer_token_file = \(path)")
+    }
+    let host = try TestHost { text($0, token) }
+    try Deadline.usual.wait(for: "the warning") {
+      host.log.contains("bearer_token_file: \(file.fault(token))")
+    }
+    try reload(host, text(host.sandbox, other))
+    expect(host.log.contains("bearer_token_file: \(file.fault(other))"), "\(host.log)")
   }
 
   @Test

@@ -51,8 +51,10 @@ enum { CREDD_NO_ALGORITHM = 0, CREDD_RS256 = 1, CREDD_ES256 = 2 };
 // CREDD_NO_ALGORITHM for anything else, including a key with a password.
 int credd_key_algorithm(const char *pem, size_t length);
 
-// Whether a private key belongs to the first certificate of a chain, both in PEM: 1 or 0; -1 if one of them
-// cannot be read, as a key with a password.
+enum { CREDD_KEY_FITS, CREDD_KEY_OF_ANOTHER, CREDD_NO_CERTIFICATE, CREDD_NO_KEY };
+
+// Whether a private key belongs to the first certificate of a chain, both in PEM, or which of them cannot be
+// read, as a key with a password.
 int credd_key_fits(const char *pem, size_t length, const char *key_pem, size_t key_length);
 
 // Signs, and returns the signature's length, or -1. A capacity of 2048 bytes is enough for any key.

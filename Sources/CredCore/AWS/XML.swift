@@ -56,6 +56,7 @@ struct XMLReader {
 
   private init(_ input: [UInt8]) {
     self.input = input
+    offset = input.count - input.withoutByteOrderMark.count
   }
 
   private mutating func document() throws(XMLError) -> XMLElement {

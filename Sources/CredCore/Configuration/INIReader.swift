@@ -36,8 +36,7 @@ struct INIReader {
 
   private mutating func read(_ source: ConfigurationSource, index: Int) {
     current = .none
-    let content = source.bytes.dropFirst(source.bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
-    for (number, line) in content.split(
+    for (number, line) in source.bytes.withoutByteOrderMark.split(
       separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false
     ).enumerated() {
       read(

@@ -33,7 +33,7 @@ public enum FileText: Sendable, Equatable {
 
 extension [UInt8] {
   /// The bytes behind a byte order mark of UTF-8, which some editors put before a text.
-  var withoutByteOrderMark: ArraySlice<UInt8> {
+  public var withoutByteOrderMark: ArraySlice<UInt8> {
     dropFirst(starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
   }
 }

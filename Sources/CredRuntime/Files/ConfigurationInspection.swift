@@ -41,18 +41,27 @@ public struct ConfigurationInspection {
     case everything
     /// The files within this folder.
     case files(within: String)
-    /// What the other files hold that are there. One that is not may come before it is needed.
+    /// The other files that are there. One that is not may come before it is needed.
     case contents(outside: String?)
+
+    /// Of a file that cannot be opened. One that is not needed yet ends no daemon.
+    var severityOfFiles: Diagnostic.Severity {
+      if case .contents = self { .warning } else { .error }
+    }
+
+    /// Of a content that is of no use. The daemon goes on: other profiles do not need the file.
+    var severityOfContents: Diagnostic.Severity { self == .everything ? .error : .warning }
   }
 
-  /// The errors in the files that systemd gave to the service, for a reload of the daemon itself.
+  /// The faults of the files that systemd gave to the service, for a reload of the daemon itself: errors
+  /// where one cannot be opened, else warnings.
   static func ofCredentials(_ reading: ConfigurationReading) -> [Diagnostic] {
     guard let folder = ServiceDirectory.credentials else { return [] }
     return inspected(reading, .files(within: folder))
   }
 
-  /// Warnings of files whose content is of no use, for the daemon's start and its reload: each call that
-  /// needs one will fail.
+  /// Warnings of files that are of no use, for the daemon's start and its reload: each call that needs one
+  /// will fail.
   ///
   /// - Parameter folder: whose files are left out.
   static func ofContents(
@@ -175,36 +184,34 @@ public struct ConfigurationInspection {
   ) {
     guard let path, isWanted(path) else { return }
     place.key = key
-    if looksAtContentsAlone {
-      let facts = look(at: path, place) { FileFacts(ofRegular: path, content) }
-      if let facts { checkText(of: facts, path, place) }
-      return
+    let facts = look(at: path, place) { [isContents = looksAtContentsAlone] in
+      isContents ? FileFacts(ofRegular: path, content) : FileFacts(opening: path, content)
     }
-    guard let facts = look(at: path, place, { FileFacts(opening: path, content) }) else { return }
+    guard let facts, !looksAtContentsAlone || facts.failure != ENOENT else { return }
     guard facts.failure == 0 else { return unreadable(path, facts.failure, place) }
     switch facts.kind {
     case S_IFREG: break
     case S_IFDIR: return fail(place, "'\(path)' is a directory")
-    default:
-      if case .pem = content { return fail(place, "'\(path)' is no regular file") }
-      // Reading the file here would take its content away.
-      return unchecked.append(
-        "\(place.section): \(place.key): '\(path)' is no regular file, and may give its content once"
-      )
+    default: return checkOther(path, content, place)
     }
-    if content.isSecret, facts.mode & S_IROTH != 0 {
+    if content.isSecret, facts.mode & S_IROTH != 0, !looksAtContentsAlone {
       warn(place, "every user of this host can read '\(path)': 'chmod o-r' it")
     }
-    guard facts.size > 0 else { return fail(place, "'\(path)' is empty") }
-    checkText(of: facts, path, place)
+    if let fault = facts.fault { failContent(place, "'\(path)' \(fault)") }
   }
 
-  private mutating func checkText(of facts: FileFacts, _ path: String, _ place: Place) {
-    if let fault = facts.fault { fail(place, "'\(path)' \(fault)") }
+  /// Reading a pipe here would take its content away.
+  private mutating func checkOther(_ path: String, _ content: FileContent, _ place: Place) {
+    if case .pem = content { return fail(place, "'\(path)' is no regular file") }
+    unchecked.append(
+      "\(place.section): \(place.key): '\(path)' is no regular file, and may give its content once")
   }
 
   private mutating func check(_ identity: ClientIdentity, _ place: inout Place) {
-    guard isWanted(identity.certificate), isWanted(identity.privateKey) else { return }
+    let pair = [identity.certificate, identity.privateKey]
+    // Only this scope sees a pair of which one file is a credential of the service.
+    guard looksAtContentsAlone ? pair.contains(where: isWanted) : pair.allSatisfy(isWanted)
+    else { return }
     place.key = identity.key
     guard
       let fits = look(
@@ -213,9 +220,13 @@ public struct ConfigurationInspection {
     else { return }
     switch fits {
     case .fits, .unreadable: break
-    case .fault(let fault): fail(place, "'\(identity.privateKey)' \(fault)")
+    case .fault(let fault): failContent(place, "'\(identity.privateKey)' \(fault)")
+    case .noCertificate:
+      place.key = "client_certificate"
+      failContent(place, "'\(identity.certificate)' \(Self.damaged("certificate"))")
+    case .noKey: failContent(place, "'\(identity.privateKey)' \(Self.damaged("private key"))")
     case .other:
-      fail(
+      failContent(
         place,
         "the private key in '\(identity.privateKey)' does not belong to the certificate in "
           + "'\(identity.certificate)'")
@@ -223,6 +234,10 @@ public struct ConfigurationInspection {
       unchecked.append(
         "\(place.section): \(place.key): whether it fits its certificate: \(problem)")
     }
+  }
+
+  private static func damaged(_ block: String) -> String {
+    "cannot be read as a \(block): a line of it is damaged, or OpenSSL does not know its kind"
   }
 
   private var looksAtContentsAlone: Bool { if case .contents = scope { true } else { false } }
@@ -263,9 +278,11 @@ public struct ConfigurationInspection {
     fail(place, "cannot open '\(path)': \(reason)")
   }
 
-  /// Whether a person started this process. It may be unable to open files that the daemon can
-  /// open.
-  private var isStranger: Bool { !ServiceDirectory.isService && !startedAsRoot }
+  /// Whether a person started this process, which is not the daemon. It may be unable to open files that
+  /// the daemon can open.
+  private var isStranger: Bool {
+    scope == .everything && !ServiceDirectory.isService && !startedAsRoot
+  }
 
   private mutating func checkProgram(_ path: String, _ place: inout Place, _ key: String) {
     guard isWanted(path), !looksAtContentsAlone else { return }
@@ -338,9 +355,12 @@ public struct ConfigurationInspection {
 
   // MARK: Results
 
-  /// The daemon goes on with files that are of no use: other profiles do not need them.
   private mutating func fail(_ place: Place, _ message: String) {
-    add(looksAtContentsAlone ? .warning : .error, place, message)
+    add(scope.severityOfFiles, place, message)
+  }
+
+  private mutating func failContent(_ place: Place, _ message: String) {
+    add(scope.severityOfContents, place, message)
   }
 
   private mutating func warn(_ place: Place, _ message: String) { add(.warning, place, message) }

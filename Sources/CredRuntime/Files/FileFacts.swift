@@ -17,6 +17,21 @@ enum FileContent: Sendable, Equatable {
     }
   }
 
+  /// The same of a file of that size in bytes.
+  func fault(ofSize size: Int) -> String? {
+    if size == 0 { return "is empty" }
+    guard let limit, size > limit else { return nil }
+    return "is larger than \(limit) bytes"
+  }
+
+  /// Bytes that credd reads of a file; nil for PEM, which libcurl reads.
+  private var limit: Int? {
+    switch self {
+    case .text, .secret: SecretFile.sizeLimit
+    case .pem: nil
+    }
+  }
+
   /// As ``FileText/fault(in:)``.
   func fault(in content: Secret) -> String? {
     switch self {
@@ -29,6 +44,7 @@ enum FileContent: Sendable, Equatable {
     }
   }
 
+  static let certificate = "CERTIFICATE"
   static let privateKey = "PRIVATE KEY"
 }
 
@@ -36,8 +52,10 @@ enum FileContent: Sendable, Equatable {
 /// libcrypto.
 enum ClientKeyFit: Sendable {
   case fits, other
-  /// One of them cannot be read, which has an error of its own or shows at the first call.
+  /// A file cannot be read or has no such block, which the look at that file alone says.
   case unreadable
+  /// A block is damaged, or of a kind that libcrypto does not know.
+  case noCertificate, noKey
   /// What is wrong with the key in the certificate's own file, as ``FileText/fault(in:)``.
   case fault(String)
   /// With the reason.
@@ -51,21 +69,19 @@ enum ClientKeyFit: Sendable {
       self = .unreadable
       return
     }
-    if identity.isOneFile, let fault = FileContent.pem(FileContent.privateKey).fault(in: privateKey)
-    {
-      self = .fault(fault)
+    if let fault = FileContent.pem(FileContent.privateKey).fault(in: privateKey) {
+      self = identity.isOneFile ? .fault(fault) : .unreadable
+      return
+    }
+    guard FileContent.pem(FileContent.certificate).fault(in: certificates) == nil else {
+      self = .unreadable
       return
     }
     if let problem = Library.Name.crypto.load() {
       self = .unknown("libcrypto cannot be loaded: \(problem)")
       return
     }
-    self =
-      switch Libcrypto().belongs(privateKey, to: certificates) {
-      case true?: .fits
-      case false?: .other
-      case nil: .unreadable
-      }
+    self = Libcrypto().fit(of: privateKey, to: certificates)
   }
 }
 
@@ -77,7 +93,7 @@ struct FileFacts: Sendable {
   var size = 0
   /// The errno if the file cannot be run; only where that was asked.
   var cannotRun: Int32 = 0
-  /// What is wrong with its content, where that was read.
+  /// What is wrong with its content, or with the size of that.
   var fault: String?
 
   var kind: mode_t { mode & S_IFMT }
@@ -111,7 +127,9 @@ struct FileFacts: Sendable {
       return
     }
     take(facts)
-    guard kind == S_IFREG, size > 0, size <= Self.longestRead else { return }
+    guard kind == S_IFREG else { return }
+    fault = content.fault(ofSize: size)
+    guard fault == nil, size <= Self.longestRead else { return }
     switch Self.content(in: descriptor, size) {
     case .success(let text): fault = content.fault(in: text)
     case .failure(let error): failure = error.number

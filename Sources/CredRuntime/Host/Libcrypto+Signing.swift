@@ -20,15 +20,16 @@ extension Libcrypto: AssertionSigning {
     return length > 0 ? Array(signature.prefix(length)) : nil
   }
 
-  /// Whether a private key belongs to the first certificate of a chain; nil if one of them cannot be read.
-  func belongs(_ key: Secret, to certificates: Secret) -> Bool? {
+  /// Whether a private key belongs to the first certificate of a chain, both in PEM.
+  func fit(of key: Secret, to certificates: Secret) -> ClientKeyFit {
     let (chain, key) = (
       certificates.bytes.map { CChar(bitPattern: $0) }, key.bytes.map { CChar(bitPattern: $0) }
     )
     return switch unsafe credd_key_fits(chain, chain.count, key, key.count) {
-    case 1: true
-    case 0: false
-    default: nil
+    case Int32(CREDD_KEY_FITS): .fits
+    case Int32(CREDD_KEY_OF_ANOTHER): .other
+    case Int32(CREDD_NO_CERTIFICATE): .noCertificate
+    default: .noKey
     }
   }
 

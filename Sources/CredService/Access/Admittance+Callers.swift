@@ -32,11 +32,7 @@ extension Admittance {
     _ client: Client, _ needs: CallerNeeds, _ now: Instant, since: Instant? = nil
   ) -> CallerAnswer {
     let uid = client.peer.uid
-    var caller = Caller(
-      uid: uid,
-      groups: needs.groups.isEmpty || !client.hasProcess ? [] : client.groups(),
-      isUnmapped: uid == host.process.overflowUID)
-    var until = now + UserDirectory.keptFor
+    var caller = unnamedCaller(client, needs)
     let query = query(needs, about: client)
     let user = directory.answer(to: query, now: now, since: since) {
       [unowned self, id = client.id] in callerFound(id)
@@ -47,12 +43,9 @@ extension Admittance {
     case .unavailable: return .unknown(Self.unidentified("who uid \(uid) is"))
     case .nobody:
       caller.groups.removeAll(where: directory.withdrawn(from: uid).contains)
-    case .user(let user):
-      caller.userName = user.name
-      if !client.hasProcess { caller.groups = needs.groups.isEmpty ? [] : user.groups }
-      // Processes keep the groups that they had at their start.
-      caller.groups.removeAll(where: user.withdrawn.contains)
+    case .user(let user): take(user, of: client, needs, into: &caller)
     }
+    var until = now + UserDirectory.keptFor
     until = min(until, directory.freshUntil(query) ?? until)
     if needs.executable {
       guard let answer = executable(of: client, withDigest: needs.digest, now) else {
@@ -64,6 +57,24 @@ extension Admittance {
     if needs.unit { caller.unit = unit(of: client) }
     client.decision = (until, needs.groups.isEmpty && !needs.unit && !needs.executable)
     return .known(caller)
+  }
+
+  /// The caller as the kernel alone knows it.
+  private func unnamedCaller(_ client: Client, _ needs: CallerNeeds) -> Caller {
+    let uid = client.peer.uid
+    return Caller(
+      uid: uid,
+      groups: needs.groups.isEmpty || !client.hasProcess ? [] : client.groups(),
+      isUnmapped: uid == host.process.overflowUID)
+  }
+
+  private func take(
+    _ user: UserEntry, of client: Client, _ needs: CallerNeeds, into caller: inout Caller
+  ) {
+    caller.userName = user.name
+    if !client.hasProcess { caller.groups = needs.groups.isEmpty ? [] : user.groups }
+    // Processes keep the groups that they had at their start.
+    caller.groups.removeAll(where: user.withdrawn.contains)
   }
 
   private func unit(of client: Client) -> String? {

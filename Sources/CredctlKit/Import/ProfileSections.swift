@@ -22,7 +22,7 @@ public struct ProfileSections: Equatable, Sendable {
       throw Failure(.dataError, "\(file): longer than \(ImportLimits.fileBytes) bytes")
     }
     // Editors on Windows write a byte-order mark, which belongs to no line.
-    let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
+    let bytes = Array(bytes.withoutByteOrderMark)
     let configuration: MobileConfiguration
     do {
       configuration = try MobileConfiguration(bytes)

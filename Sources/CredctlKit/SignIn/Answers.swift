@@ -25,7 +25,7 @@ public struct Answers: Sendable, Equatable {
   public init(json bytes: [UInt8]) throws(Failure) {
     let value: JSONValue
     do {
-      value = try JSONValue.parse(bytes)
+      value = try JSONValue.parse(foreign: Secret(bytes))
     } catch {
       throw Failure(
         .dataError, "the answers are not JSON (byte \(error.offset): \(error.message))")

@@ -81,6 +81,15 @@ struct STSTests {
         expiration: WallTime(milliseconds: 1_767_326_645_123), accountID: "123456789012"))
   }
 
+  @Test func aByteOrderMarkIsNoPartOfXML() throws {
+    let marked = try STS.credentials(from: Samples.reply(200, "\u{FEFF}" + Self.body))
+    let reply = try STS.credentials(from: Samples.reply(200, Self.body))
+    expect(marked.credentials, equals: reply.credentials)
+    #expect(throws: UpstreamFailure.self) {
+      try STS.credentials(from: Samples.reply(200, "\u{FEFF}\u{FEFF}" + Self.body))
+    }
+  }
+
   @Test(arguments: ["arn:aws:sts::12345:assumed-role/r/a", "arn", "", "x:aws:sts::123456789012:a"])
   func anARNOfAnotherFormHasNoAccount(arn: String) throws {
     let body = Self.body.replacing("arn:aws:sts::123456789012:assumed-role/r/alice", with: arn)

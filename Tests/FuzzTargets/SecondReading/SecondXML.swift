@@ -14,6 +14,7 @@ struct SecondXML {
   init?(_ bytes: [UInt8]) {
     // Bytes beyond ASCII have no meaning in the markup, so each can be a character of its own.
     var rest = bytes.map { Character(Unicode.Scalar($0)) }[...]
+    if String(rest.prefix(3)) == "\u{EF}\u{BB}\u{BF}" { rest = rest.dropFirst(3) }
     rest = rest.drop(while: Self.isSpace)
     if String(rest.prefix(6)) == "<?xml " {
       guard let end = Self.place(of: "?>", in: rest) else { return nil }
