@@ -154,7 +154,7 @@ struct ReloadTests {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
       case .closed:
         try Data("one".utf8).write(to: URL(filePath: path))
-        try #require(chmod(path, 0) == 0)
+        try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: path)
       case .loop:
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
       }
