@@ -64,7 +64,8 @@ final class AccountActions {
   private func countMessage(as username: String, _ session: Session) -> ProtocolError? {
     guard let backend = session.profile.backend else { return nil }
     return limits.count(
-      limits.action(.request, by: session.key.uid, username: username, at: backend.name))
+      limits.action(.request(sends: nil), by: session.key.uid, username: username, at: backend.name)
+    )
   }
 
   // MARK: The own account
@@ -188,11 +189,9 @@ final class AccountActions {
     _ action: CountedAction, _ result: Result<AccountResult, UpstreamFailure>
   ) {
     switch result {
-    case .success: limits.codeChanged(by: action)
-    case .failure(let failure):
-      if failure.refusesNewPassword { limits.takeBack(action) }
-      // It may have been sent.
-      if failure.remedy == .sayDone { limits.codeChanged(by: action) }
+    case .success: limits.succeeded(action)
+    case .failure(let failure) where failure.refusesNewPassword: limits.takeBack(action)
+    case .failure: break
     }
   }
 
@@ -279,8 +278,11 @@ extension AccountInput {
   /// As what it counts before a sign-in.
   fileprivate var kind: CountedAction.Kind {
     switch self {
-    case .confirm, .resetPassword: .answer
-    case .signUp, .resend, .forgotPassword, .own: .request
+    case .confirm: .answer(.confirmation)
+    case .resetPassword: .answer(.newPassword)
+    case .signUp, .resend: .request(sends: .confirmation)
+    case .forgotPassword: .request(sends: .newPassword)
+    case .own: .request(sends: nil)
     }
   }
 }
