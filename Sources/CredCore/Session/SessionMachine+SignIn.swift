@@ -156,6 +156,8 @@ extension SessionMachine {
   private func refuse(
     _ ended: SignInUnderWay, _ error: ProtocolError, _ context: inout EventContext
   ) {
+    var error = error
+    if ended.hasTakenPassword { error.reason = SignInReason.passwordAccepted }
     // An accepted user stays signed in: the failure is the session's own.
     context.actions.append(.signInEnded(ended.number, ended.isAccepted ? nil : error))
     for client in ended.clients { context.actions.append(.refuse(client, error)) }
