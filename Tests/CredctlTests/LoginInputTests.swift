@@ -59,6 +59,7 @@ struct LoginInputTests {
     expect(try LoginSource("a.com=@/x=y").place, equals: .file("/x=y"))
     expect(try LoginSource("arn:aws:iam::1:saml-provider/x=-").place, equals: .standardInput)
     expect(try LoginSource("a.com=-").provider, equals: "a.com")
+    expect(try LoginSource("keycloak/realms/x=-").provider, equals: "keycloak/realms/x")
   }
 
   @Test func knowsShortNamesOfProviders() throws {

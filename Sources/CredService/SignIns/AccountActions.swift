@@ -239,6 +239,8 @@ final class AccountActions {
 
   private static let accountDeleted = ProtocolError(
     .signInFailed, "the account was deleted, and its session has ended; sign in again")
+  private static let deviceForgotten = ProtocolError(
+    .signInFailed, "the device was forgotten, and its session has ended; sign in again")
 
   /// Does what the change means for the session here.
   ///
@@ -263,6 +265,7 @@ final class AccountActions {
       guard let present = session.machine.state.providerSession, present.isOfSameUser(as: pool),
         present.deviceKey == pool.deviceKey
       else { break }
+      signIns.end(of: session.key, Self.deviceForgotten)
       signOuts.signOutHere(session, host.clock.now)
       return .signedOut
     case .rememberDevice(let key, let isRemembered):
