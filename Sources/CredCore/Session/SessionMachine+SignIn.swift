@@ -37,6 +37,7 @@ extension SessionMachine {
       let (plan, now) = (plan, context.now)
       let unread = unreadLogins(added, isAlone: isAlone)
       signIn?.unreadLogins = unread
+      if !isAlone, OutgoingLogins(added, beside: held, plan).areOfOthers { held.forgetIdentity() }
       change(&context) { $0.signIn(by: added, isAlone: isAlone, request, plan, now) }
       guard let identityID else { break }
       held.forgetIdentity()
