@@ -7,6 +7,8 @@ public struct Failure: Error, Equatable, Sendable {
   public var message: String
   /// The protocol's error code if the daemon refused the request.
   public var code: String?
+  /// A further distinction that the daemon makes.
+  public var reason: String?
   /// The handle of a challenge that may be answered, or answered again.
   public var handle: String?
   /// Seconds after which the same request may succeed, where the daemon named them.
@@ -42,7 +44,9 @@ extension Failure {
   public var wantsPassword: Bool { code == ProtocolErrorCode.signInRequired.rawValue }
 
   /// Whether the daemon refused a password, or another secret of a sign-in.
-  public var isRefusedPassword: Bool { code == ProtocolErrorCode.signInFailed.rawValue }
+  public var isRefusedPassword: Bool {
+    code == ProtocolErrorCode.signInFailed.rawValue && reason != SignInReason.passwordAccepted
+  }
 
   /// Whether the daemon refused a `login` with only a name: because it needs a password, or because
   /// the profile has no user pool.
@@ -129,6 +133,7 @@ extension Failure {
     }
     self.init(row.status, message, code: refusal.code)
     handle = refusal.handle
+    reason = refusal.reason
     retryAfter = refusal.retryAfter
     isEndOfDaemon = refusal.code == ProtocolErrorCode.shuttingDown.rawValue
   }

@@ -32,8 +32,8 @@ public struct LoginSource: Equatable, Sendable {
   /// - Throws: a ``Failure`` with ``Sysexit/usage`` for a name that no provider can have.
   private static func provider(_ name: String, option: String) throws(Failure) -> String {
     if let provider = shortNames[name] { return provider }
-    // Host names and issuers have a dot, ARNs of SAML providers a colon.
-    guard name.utf8.contains(where: { [UInt8(ascii: "."), UInt8(ascii: ":")].contains($0) }) else {
+    // Host names have a dot, ARNs of SAML providers a colon, issuers in a local network a slash.
+    guard name.utf8.contains(where: { Array(".:/".utf8).contains($0) }) else {
       let known = shortNames.keys.sorted()
       let others =
         "; the short names are \(known.joined(separator: ", ")), and others are as in Cognito's logins "

@@ -36,6 +36,14 @@ struct LoginInputTests {
     }
   }
 
+  /// A password that was right is not asked for again.
+  @Test func knowsWhichRefusalIsOfThePassword() {
+    var refusal = Refusal(code: "SignInFailed", message: "no")
+    expect(Failure(refusal, profile: nil).isRefusedPassword)
+    refusal.reason = "PasswordAccepted"
+    expect(!Failure(refusal, profile: nil).isRefusedPassword)
+  }
+
   @Test func removesWholeCharacters() {
     expect(line("pä\u{7F}ö\r"), equals: .done(Secret("pö")))
     expect(line("\u{7F}\u{8}x\r"), equals: .done(Secret("x")))
@@ -51,6 +59,7 @@ struct LoginInputTests {
     expect(try LoginSource("a.com=@/x=y").place, equals: .file("/x=y"))
     expect(try LoginSource("arn:aws:iam::1:saml-provider/x=-").place, equals: .standardInput)
     expect(try LoginSource("a.com=-").provider, equals: "a.com")
+    expect(try LoginSource("keycloak/realms/x=-").provider, equals: "keycloak/realms/x")
   }
 
   @Test func knowsShortNamesOfProviders() throws {

@@ -170,9 +170,19 @@ public struct AccountLimiter: Sendable {
   /// with the fewest attempts is dropped.
   static let records = 4096
 
+  /// Codes of different purposes are different secrets: a new one of one purpose gives no further
+  /// tries at the other.
+  public enum Code: Hashable, Sendable {
+    /// It confirms an account.
+    case confirmation
+    /// It sets a new password.
+    case newPassword
+  }
+
   private struct Name: Hashable {
     let uid: UInt32
     let username: String
+    let code: Code?
   }
 
   private var users: [UInt32: [Instant]] = [:]
@@ -208,22 +218,26 @@ public struct AccountLimiter: Sendable {
 
   /// How long the user has to wait; nil if the action may be done now, and is counted.
   ///
-  /// - Parameter backend: nil if the action does not count for a backend.
+  /// - Parameters:
+  ///   - code: the kind of code that is tried, if one is.
+  ///   - backend: nil if the action does not count for a backend.
   public mutating func attempt(
-    by uid: UInt32, username: String, at backend: String?, now: Instant
+    by uid: UInt32, username: String, for code: Code? = nil, at backend: String?, now: Instant
   ) -> Duration? {
-    if let pause = pause(of: uid, username: username, at: backend, now: now) { return pause }
-    count(by: uid, username: username, at: backend, now: now)
+    if let pause = pause(of: uid, username: username, for: code, at: backend, now: now) {
+      return pause
+    }
+    count(by: uid, username: username, for: code, at: backend, now: now)
     return nil
   }
 
   /// How long the user must wait; nil if the action may be done now.
   public func pause(
-    of uid: UInt32, username: String, at backend: String?, now: Instant
+    of uid: UInt32, username: String, for code: Code? = nil, at backend: String?, now: Instant
   ) -> Duration? {
     let waits = [
       Self.pause(users[uid], ofUser, now),
-      Self.pause(names[Name(uid: uid, username: username)], ofName, now),
+      Self.pause(names[Name(uid: uid, username: username, code: code)], ofName, now),
       backend.flatMap { pause(of: uid, at: $0, now) },
     ]
     return waits.compactMap(\.self).max()
@@ -238,33 +252,27 @@ public struct AccountLimiter: Sendable {
 
   /// Counts an action that was done, even if the user should have waited.
   public mutating func count(
-    by uid: UInt32, username: String, at backend: String?, now: Instant
+    by uid: UInt32, username: String, for code: Code? = nil, at backend: String?, now: Instant
   ) {
     Self.count(uid, in: &users, ofUser, now)
-    Self.count(Name(uid: uid, username: username), in: &names, ofName, now)
+    Self.count(Name(uid: uid, username: username, code: code), in: &names, ofName, now)
     if let backend { Self.count(backend, in: &backends, Limits.Account.ofBackend, now) }
   }
 
-  /// Takes back what was counted at a time: it came to nothing.
+  /// Takes back what was counted for a name at a time: it came to nothing. It stays counted for the
+  /// user and the backend, because a program could otherwise ask without end.
   public mutating func takeBack(
-    by uid: UInt32, username: String, at backend: String?, countedAt time: Instant
+    by uid: UInt32, username: String, for code: Code? = nil, countedAt time: Instant
   ) {
-    Self.takeBack(uid, in: &users, time)
-    Self.takeBack(Name(uid: uid, username: username), in: &names, time)
-    if let backend { Self.takeBack(backend, in: &backends, time) }
+    let name = Name(uid: uid, username: username, code: code)
+    guard let index = names[name]?.lastIndex(of: time) else { return }
+    names[name]?.remove(at: index)
+    if names[name]?.isEmpty ?? false { names[name] = nil }
   }
 
-  private static func takeBack<Subject: Hashable>(
-    _ subject: Subject, in records: inout [Subject: [Instant]], _ time: Instant
-  ) {
-    guard let index = records[subject]?.lastIndex(of: time) else { return }
-    records[subject]?.remove(at: index)
-    if records[subject]?.isEmpty ?? false { records[subject] = nil }
-  }
-
-  /// Forgets what was counted about a name: from here on it is about another code.
-  public mutating func forgetName(_ username: String, of uid: UInt32) {
-    names[Name(uid: uid, username: username)] = nil
+  /// Forgets the tries of a name's code: from here on another code counts.
+  public mutating func forgetTries(of username: String, _ code: Code, by uid: UInt32) {
+    names[Name(uid: uid, username: username, code: code)] = nil
   }
 
   private static func pause(_ times: [Instant]?, _ rate: Limits.Rate, _ now: Instant) -> Duration? {

@@ -39,6 +39,11 @@ extension Held {
   ) -> UpstreamCall? {
     let identityOfTokens = claimed ?? identityID
     if let call = unreadLoginCall(refresh, plan, identityOfTokens) { return call }
+    if identityOfTokens == nil, let known = withoutUnreadLogins(refresh, plan) {
+      var refresh = refresh
+      refresh.unreadLogins = []
+      return known.nextCall(for: refresh, plan, claimed: nil, renewing: link(), now)
+    }
     let readsFile = plan.tokenFileProvider != nil && !refresh.hasReadTokenFile
     switch tokenSource(plan, claimed: claimed) {
     case nil: return nil

@@ -21,6 +21,7 @@ extension Held {
     }
     logins = next
     for login in added.logins {
+      endedLogins.remove(login.provider)
       loginExpirations.set(login.provider, end: ends[login.provider], now: now)
     }
   }
@@ -30,9 +31,21 @@ extension Held {
   mutating func removeExpiredLogins(at now: Instant) {
     let kept = state == .signedIn(.logins) || state == .tokensInvalid(.logins) ? 1 : 0
     for provider in loginExpirations.expired(at: now) where logins.logins.count > kept {
+      noteEnd(of: provider)
       logins.remove(provider)
       loginExpirations.remove(provider)
     }
+  }
+
+  /// Drops logins that were refused, and all other tokens.
+  mutating func removeRefusedTokens() {
+    for login in logins.logins { noteEnd(of: login.provider) }
+    removeTokens()
+  }
+
+  private mutating func noteEnd(of provider: String) {
+    guard identityID != nil, let token = logins[provider] else { return }
+    endedLogins.add(provider, subject: LoginSubject.subject(of: token))
   }
 
   /// Drops the logins that clients brought. Those of the token file stay: they belong to another

@@ -95,7 +95,7 @@ extension Held {
     // The logins take over a guest's identity, and the identity of the user's other logins.
     case .guest, .signedOut, .signedIn(.logins), .signedIn(.tokenFile): break
     // One of the held logins was refused, and would be refused again.
-    case .tokensInvalid(.logins), .tokensInvalid(.tokenFile): removeTokens()
+    case .tokensInvalid(.logins), .tokensInvalid(.tokenFile): removeRefusedTokens()
     // Another kind of sign-in. If the logins are linked to its identity, GetId finds it again.
     case .signedIn, .tokensInvalid:
       removeTokens()

@@ -8,8 +8,12 @@ struct Held: Sendable, Equatable {
   /// gave it. If a backend got it as the user's own, it would link the user with it. The field
   /// stands here, because behind `state` it takes no room.
   var isIdentityWithheld = false
-  var identityID: IdentityID?
+  var identityID: IdentityID? {
+    didSet { if identityID == nil { endedLogins.removeAll() } }
+  }
   var logins = LoginsMap()
+  /// Whose the logins of this identity were that have ended.
+  var endedLogins = EndedLogins()
   var loginExpirations = LoginExpirations()
   var token: HeldToken?
   /// The sign-in at a provider that the backend links to its user.

@@ -143,11 +143,20 @@ extension Profile {
         + "logins: \"logins\" takes \"alone\": true, or the backend method = POST")
   }
 
+  /// Why a session cannot hold so many logins together.
+  public func refusal(ofKeeping count: Int) -> ProtocolError? {
+    guard var error = refusal(ofCount: count) else { return nil }
+    error.message +=
+      "; with those that the session keeps they are \(count), and \"alone\": true replaces these"
+    return error
+  }
+
   /// Cognito takes ten logins of a user, and some of these places are taken.
   private func refusal(ofCount count: Int) -> ProtocolError? {
-    guard let backend else { return nil }
-    let taken = [backend.kind.addsLogin, plan.link != nil, plan.tokenFileProvider != nil]
-      .count { $0 }
+    let taken = [
+      backend?.kind.addsLogin ?? false, plan.link != nil, plan.tokenFileProvider != nil,
+    ]
+    .count { $0 }
     let free = Limits.Upstream.logins - taken
     guard count > free else { return nil }
     return ProtocolError(

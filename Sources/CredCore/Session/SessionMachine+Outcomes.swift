@@ -152,7 +152,7 @@ extension SessionMachine {
     work = .idle
     if let method = refresh.method, refuses(failure.failureClass, method, refresh) {
       // The next sign-in brings its own tokens.
-      if method == .logins || method == .developerToken { held.removeTokens() }
+      if method == .logins || method == .developerToken { held.removeRefusedTokens() }
       setState(.tokensInvalid(method.withoutToken), &context)
     }
     context.actions.append(

@@ -37,6 +37,7 @@ extension SessionMachine {
       let (plan, now) = (plan, context.now)
       let unread = unreadLogins(added, isAlone: isAlone)
       signIn?.unreadLogins = unread
+      if !isAlone, OutgoingLogins(added, beside: held, plan).areOfOthers { held.forgetIdentity() }
       change(&context) { $0.signIn(by: added, isAlone: isAlone, request, plan, now) }
       guard let identityID else { break }
       held.forgetIdentity()
@@ -156,6 +157,8 @@ extension SessionMachine {
   private func refuse(
     _ ended: SignInUnderWay, _ error: ProtocolError, _ context: inout EventContext
   ) {
+    var error = error
+    if ended.hasTakenPassword { error.reason = SignInReason.passwordAccepted }
     // An accepted user stays signed in: the failure is the session's own.
     context.actions.append(.signInEnded(ended.number, ended.isAccepted ? nil : error))
     for client in ended.clients { context.actions.append(.refuse(client, error)) }

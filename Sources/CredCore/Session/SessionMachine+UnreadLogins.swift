@@ -8,8 +8,8 @@ extension SessionMachine {
   /// Those among the logins of a sign-in. Call it before they are added.
   func unreadLogins(_ added: LoginsMap, isAlone: Bool) -> [LoginsMap.Login] {
     guard !isAlone else { return [] }
-    let replaced = held.replacedLogins(added, plan)
-    return added.logins.filter { replaced[$0.provider] == .unread }
+    let judged = OutgoingLogins(added, beside: held, plan).judged
+    return added.logins.filter { judged[$0.provider] == .unread }
   }
 
   /// Takes what Cognito has said of one of them.
@@ -38,8 +38,22 @@ extension Refresh {
 }
 
 extension Held {
+  /// The session without them; nil where none is left, or where nothing else says whose identity it is.
+  /// While no identity is known, its call comes first: that of all together would link them.
+  func withoutUnreadLogins(_ refresh: Refresh, _ plan: SessionPlan) -> Held? {
+    guard !refresh.unreadLogins.isEmpty else { return nil }
+    var known = self
+    for login in refresh.unreadLogins { known.logins.remove(login.provider) }
+    switch state {
+    case .signedIn(.provider): return known
+    case .signedIn(.logins) where !known.logins.isEmpty: return known
+    // A backend says whose identity it is.
+    default: return nil
+    }
+  }
+
   /// The call that shows whether the next of them is a login of the identity; nil where none is left, or
-  /// where no identity is known to which it could be linked.
+  /// where no identity is known.
   func unreadLoginCall(
     _ refresh: Refresh, _ plan: SessionPlan, _ identityID: IdentityID?
   ) -> UpstreamCall? {
@@ -48,10 +62,19 @@ extension Held {
     try? logins.set(login.provider, token: login.token)
     return switch plan.flow {
     case .enhanced:
-      .getCredentials(identityID: identityID, logins: logins, customRoleARN: customRoleARN)
+      // Only an assertion of SAML can have the role that the login names. Cognito would refuse every
+      // other token for it.
+      .getCredentials(
+        identityID: identityID, logins: logins,
+        customRoleARN: login.isOfSAML ? customRoleARN : nil)
     case .basic: .getOpenIDToken(identityID: identityID, logins: logins)
     }
   }
+}
+
+extension LoginsMap.Login {
+  /// Whether it is an assertion: the key is the ARN of a SAML provider (GetId, Logins).
+  fileprivate var isOfSAML: Bool { provider.contains(bytesOf: ":saml-provider/") }
 }
 
 extension UpstreamFailure {

@@ -216,6 +216,10 @@ extension SessionMachine {
     held.state.method == .logins && plan.backend != .none ? nil : held.identityForBackend
   }
   public var logins: LoginsMap { held.logins }
+  /// The bytes of its logins, with those that wait for a password to be accepted.
+  public var loginBytes: Int {
+    held.logins.byteCount + (signIn?.loginsToLink?.map.byteCount ?? 0)
+  }
   public var token: HeldToken? { held.token }
   public var credentials: HeldCredentials? { held.credentials }
 

@@ -1,10 +1,11 @@
 /// Failures of a `login` that are the user's own mistakes: neither the pool nor credd's configuration is
 /// wrong, and no administrator has to act.
 extension SessionMachine {
-  /// A failure of the sign-in under way, as its user's mistake where it is one.
+  /// A failure, as the mistake of a sign-in's user where it is one. The role that a login names stays
+  /// the user's own choice at each later refresh.
   func judged(_ failure: UpstreamFailure) -> UpstreamFailure {
-    guard let signIn, failure.upstream == .cognitoIdentity else { return failure }
-    if signIn.claimedIdentity != nil, !signIn.isAccepted, failure.refusesIdentity {
+    guard failure.upstream == .cognitoIdentity else { return failure }
+    if let signIn, signIn.claimedIdentity != nil, !signIn.isAccepted, failure.refusesIdentity {
       return failure.mistake(
         "\(failure.upstream) does not take the identity that the login names as that of its tokens: "
           + "check identity_id, as in credctl login --identity-id")

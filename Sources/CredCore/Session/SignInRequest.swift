@@ -63,6 +63,12 @@ public struct SignInRequest: Sendable, Equatable {
   }
 }
 
+/// Values of `Reason` in an error of a `login`. Scripts depend on the spelling.
+public enum SignInReason {
+  /// The password was right, and something after it failed: it is not to be typed again.
+  public static let passwordAccepted = "PasswordAccepted"
+}
+
 /// Logins that a client brings, and when they end.
 struct LoginsToLink: Sendable {
   let map: LoginsMap
@@ -111,6 +117,10 @@ struct SignInUnderWay: Sendable {
   var claimedIdentity: IdentityID?
 
   var isAccepted: Bool { state == .accepted }
+  /// Whether the backend has taken the user's password: a failure from here on is not about it.
+  var hasTakenPassword: Bool {
+    if case .password = kind { state != .calling } else { false }
+  }
   /// Whether it waits for the backend's word about the logins that it brought.
   var isLinkingLogins: Bool { state == .linking || state == .calling && kind == .tokens }
   /// Everybody who waits for the outcome.

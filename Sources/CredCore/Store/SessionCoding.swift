@@ -18,6 +18,7 @@ extension SessionSnapshot {
     static let lastFailure: UInt8 = 14
     static let isIdentityWithheld: UInt8 = 15
     static let link: UInt8 = 16
+    static let endedLogin: UInt8 = 17
   }
 
   /// The tags of a pause or a past failure.
@@ -44,6 +45,12 @@ extension SessionSnapshot {
         $0.field(1, provider)
         $0.field(2, end.time)
         $0.field(3, end.isAnnounced ? 1 as UInt8 : 0)
+      }
+    }
+    for (provider, subject) in held.endedLogins.all {
+      writer.group(Tag.endedLogin) {
+        $0.field(1, provider)
+        $0.field(2, subject)
       }
     }
     if let token = held.token { writer.group(Tag.token) { token.write(to: &$0) } }
@@ -93,6 +100,9 @@ extension SessionSnapshot {
         ends[provider] = end
         // One end for each login and one for a developer token.
         guard ends.count <= Limits.Upstream.logins + 1 else { throw .tooLong("expirations") }
+      case Tag.endedLogin:
+        let (provider, subject) = try Self.endedLogin(field.fields)
+        held.endedLogins.add(provider, subject: subject)
       case Tag.token: held.token = try HeldToken(reading: field.fields)
       case Tag.link: held.link = try ProviderSession(reading: field.fields)
       case Tag.credentials: held.credentials = try HeldCredentials(reading: field.fields)
@@ -117,6 +127,7 @@ extension SessionSnapshot {
     guard let map = try? LoginsMap(logins) else { throw .invalid("logins") }
     held.logins = map
     held.loginExpirations = LoginExpirations(ends)
+    if held.identityID == nil { held.endedLogins.removeAll() }
     held.backOff = BackOff(failures: failures, previous: previousPause)
   }
 
@@ -143,6 +154,22 @@ extension SessionSnapshot {
     }
     guard let provider, let token else { throw .missing("login") }
     return (provider, token)
+  }
+
+  private static func endedLogin(
+    _ reader: SnapshotReader
+  ) throws(SnapshotError) -> (provider: String, subject: String?) {
+    var fields = reader
+    var (provider, subject): (String?, String?)
+    while let field = try fields.next() {
+      switch field.tag {
+      case 1: provider = try field.text("provider")
+      case 2: subject = try field.text("subject")
+      default: break
+      }
+    }
+    guard let provider else { throw .missing("provider") }
+    return (provider, subject)
   }
 
   private static func expiration(

@@ -4,9 +4,11 @@ import CredCore
 struct CountedAction {
   enum Kind {
     /// It makes a backend send a message, or make an account.
-    case request
+    ///
+    /// - Parameter sends: the kind of code in the message, if it has one.
+    case request(sends: AccountLimiter.Code?)
     /// A person types a code for it.
-    case answer
+    case answer(AccountLimiter.Code)
   }
 
   let kind: Kind
@@ -63,9 +65,10 @@ final class UserLimits {
       case .request:
         accountActions.attempt(
           by: action.account, username: action.username, at: action.backend, now: action.time)
-      case .answer:
+      case .answer(let code):
         answers.attempt(
-          by: action.account, username: action.username, at: action.backend, now: action.time)
+          by: action.account, username: action.username, for: code, at: action.backend,
+          now: action.time)
       }
     return pause.map {
       figures.hit(.accounts)
@@ -73,25 +76,36 @@ final class UserLimits {
     }
   }
 
-  /// An action has come to nothing: no message was sent, and no code was tried.
+  /// An action has come to nothing: no message was sent, and no code was tried. Its user and its
+  /// backend had the call, so it stays counted for them.
   func takeBack(_ action: CountedAction) {
     switch action.kind {
     case .request:
       accountActions.takeBack(
-        by: action.account, username: action.username, at: action.backend, countedAt: action.time)
-    case .answer:
+        by: action.account, username: action.username, countedAt: action.time)
+    case .answer(let code):
       answers.takeBack(
-        by: action.account, username: action.username, at: action.backend, countedAt: action.time)
+        by: action.account, username: action.username, for: code, countedAt: action.time)
     }
   }
 
-  /// A code was sent, or one was right: what was typed before is no guess at the next one.
-  func codeChanged(by action: CountedAction) {
-    answers.forgetName(action.username, of: action.account)
+  /// The action has succeeded. If it had a code sent, or its code was right, the tries before are no
+  /// guesses at the next code of the same kind.
+  func succeeded(_ action: CountedAction) {
+    guard let code = action.kind.code else { return }
+    answers.forgetTries(of: action.username, code, by: action.account)
   }
 }
 
 extension CountedAction.Kind {
+  /// The kind of code that it has sent, or that it tries.
+  fileprivate var code: AccountLimiter.Code? {
+    switch self {
+    case .request(let code): code
+    case .answer(let code): code
+    }
+  }
+
   fileprivate var refusal: String {
     switch self {
     case .request: "too many account requests; try again later"

@@ -64,7 +64,8 @@ final class AccountActions {
   private func countMessage(as username: String, _ session: Session) -> ProtocolError? {
     guard let backend = session.profile.backend else { return nil }
     return limits.count(
-      limits.action(.request, by: session.key.uid, username: username, at: backend.name))
+      limits.action(.request(sends: nil), by: session.key.uid, username: username, at: backend.name)
+    )
   }
 
   // MARK: The own account
@@ -188,11 +189,9 @@ final class AccountActions {
     _ action: CountedAction, _ result: Result<AccountResult, UpstreamFailure>
   ) {
     switch result {
-    case .success: limits.codeChanged(by: action)
-    case .failure(let failure):
-      if failure.refusesNewPassword { limits.takeBack(action) }
-      // It may have been sent.
-      if failure.remedy == .sayDone { limits.codeChanged(by: action) }
+    case .success: limits.succeeded(action)
+    case .failure(let failure) where failure.refusesNewPassword: limits.takeBack(action)
+    case .failure: break
     }
   }
 
@@ -240,6 +239,8 @@ final class AccountActions {
 
   private static let accountDeleted = ProtocolError(
     .signInFailed, "the account was deleted, and its session has ended; sign in again")
+  private static let deviceForgotten = ProtocolError(
+    .signInFailed, "the device was forgotten, and its session has ended; sign in again")
 
   /// Does what the change means for the session here.
   ///
@@ -264,6 +265,7 @@ final class AccountActions {
       guard let present = session.machine.state.providerSession, present.isOfSameUser(as: pool),
         present.deviceKey == pool.deviceKey
       else { break }
+      signIns.end(of: session.key, Self.deviceForgotten)
       signOuts.signOutHere(session, host.clock.now)
       return .signedOut
     case .rememberDevice(let key, let isRemembered):
@@ -279,8 +281,11 @@ extension AccountInput {
   /// As what it counts before a sign-in.
   fileprivate var kind: CountedAction.Kind {
     switch self {
-    case .confirm, .resetPassword: .answer
-    case .signUp, .resend, .forgotPassword, .own: .request
+    case .confirm: .answer(.confirmation)
+    case .resetPassword: .answer(.newPassword)
+    case .signUp, .resend: .request(sends: .confirmation)
+    case .forgotPassword: .request(sends: .newPassword)
+    case .own: .request(sends: nil)
     }
   }
 }

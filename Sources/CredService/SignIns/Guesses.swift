@@ -66,7 +66,12 @@ final class Guesses {
     case none
 
     init(_ error: ProtocolError) {
-      self = error.code == .signInFailed || error.mayJudgeSecret ? .refused : .none
+      self =
+        if error.reason == SignInReason.passwordAccepted {
+          .accepted
+        } else {
+          error.code == .signInFailed || error.mayJudgeSecret ? .refused : .none
+        }
     }
   }
 

@@ -19,6 +19,13 @@ struct SignInBook {
   subscript(_ key: SessionKey) -> OpenSignIn? { bySession[key] }
   subscript(_ handle: ChallengeHandle) -> OpenSignIn? { byHandle[handle] }
 
+  /// The bytes of the logins about which a user is asked in other sessions.
+  func loginBytes(of uid: UInt32, besides key: SessionKey) -> Int {
+    bySession.values.reduce(0) { sum, signIn in
+      signIn.key.uid == uid && signIn.key != key ? sum + signIn.conversation.loginBytes : sum
+    }
+  }
+
   mutating func nextNumber() -> UInt64 {
     lastNumber += 1
     return lastNumber

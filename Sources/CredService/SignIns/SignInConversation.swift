@@ -27,6 +27,11 @@ enum SignInConversation {
     }
   }
 
+  /// The bytes of the logins that wait for their user's word.
+  var loginBytes: Int {
+    if case .logins(_, let login) = self { login.signIn.logins?.byteCount ?? 0 } else { 0 }
+  }
+
   /// See ``PoolConversation/unjudgedAnswers``.
   var unjudgedAnswers: Int {
     if case .pool(let conversation) = self { conversation.unjudgedAnswers } else { 0 }

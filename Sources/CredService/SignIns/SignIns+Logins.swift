@@ -14,12 +14,16 @@ extension SignIns {
     armTimer()
   }
 
-  /// Takes the user's word, and goes on with the next question or with the logins themselves. Whatever
-  /// changes the logins of the session ends the question, so the answer is about the logins of now.
+  /// Takes the user's word, and goes on with the next question or with the logins themselves. A session
+  /// that would ask something else by now, or would refuse the logins, ends the question.
   func confirmed(_ answers: ChallengeAnswers, _ signIn: OpenSignIn, _ turn: Turn) {
     guard case .logins(let confirmation, let login) = signIn.conversation,
       let session = sessions[signIn.key]
     else { preconditionFailure("logins are confirmed in a session") }
+    let present = session.machine.confirmation(of: login.signIn, now: turn.now)
+    guard confirmation.asksTheSame(as: present),
+      session.profile.refusal(of: login) == nil, refusalOfLogins(login, session) == nil
+    else { return end(signIn, .unknownChallenge) }
     let next: LoginsConfirmation?
     do throws(ProtocolError) {
       next = try confirmation.next(after: answers)

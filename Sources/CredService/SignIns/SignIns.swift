@@ -87,10 +87,14 @@ final class SignIns {
 
   /// Refuses logins if a user's sessions would then store too much. Logins of sign-ins under way
   /// count too.
-  private func refusalOfLogins(_ login: LoginRequest, _ session: Session) -> ProtocolError? {
+  func refusalOfLogins(_ login: LoginRequest, _ session: Session) -> ProtocolError? {
     guard let added = login.signIn.logins else { return nil }
-    let kept = sessions.sessions(of: session.key.uid).reduce(0) { sum, other in
-      other === session ? sum : sum + other.machine.logins.byteCount
+    let count = session.machine.loginCount(after: login.signIn, now: host.clock.now)
+    if !added.isEmpty, let error = session.profile.refusal(ofKeeping: count) { return error }
+    // What another sign-in of the same session brings goes as this one begins.
+    let others = sessions.sessions(of: session.key.uid).filter { $0 !== session }
+    let kept = others.reduce(book.loginBytes(of: session.key.uid, besides: session.key)) {
+      $0 + $1.machine.loginBytes
     }
     guard kept + added.byteCount > Limits.Session.loginBytesPerUser else { return nil }
     figures.hit(.logins)

@@ -215,6 +215,39 @@ struct UserLimitTests {
     expect(again.errorCode == nil, "\(again)")
   }
 
+  @Test(.disabled(if: TestRounds.isShort, "left out by CREDD_TEST_ROUNDS=short"))
+  func `logins that wait for their user's word count with them`() throws {
+    let profiles = (0..<9).map {
+      """
+      [profile p\($0)]
+      identity_pool_id = \(FakeUpstreams.pool)
+      cognito_endpoint = http://127.0.0.1:4599
+
+      """
+    }
+    let fixture = try ServiceFixture(profiles.joined())
+    func login(_ number: Int, _ logins: [(String, String)]) throws -> Reply {
+      let members = logins.map { #""\#($0.0)":"\#($0.1)""# }.joined(separator: ",")
+      fixture.advance(by: .seconds(2))
+      return try fixture.ask(#"{"op":"login","profile":"p\#(number)","logins":{\#(members)}}"#)
+    }
+    func token(_ subject: String, _ length: Int = 0) -> String {
+      let filling = String(repeating: "x", count: length)
+      return SampleJWT.text(#"{"sub":"\#(subject)","x":"\#(filling)"}"#)
+    }
+    for number in 0..<9 {
+      let small = [("a.example", token("a1")), ("b.example", token("b1"))]
+      expect(try login(number, small).state, equals: "signedIn")
+    }
+    let filling = String(repeating: "x", count: 50_000)
+    let long =
+      [("a.example", token("a2", 36_000)), ("b.example", token("b1", 36_000))]
+      + (0..<8).map { ("login\($0).example", filling) }
+    for number in 0..<8 { expect(try login(number, long).handle != nil) }
+    let refused = try login(8, long)
+    expect(refused.errorMessage?.contains("bytes of logins") == true, "\(refused)")
+  }
+
   @Test func `sessions are as many as configured`() throws {
     let fixture = try ServiceFixture(
       Configured.usual(daemon: "max_sessions = 1") + Configured.profile("next"))

@@ -62,6 +62,18 @@ struct SignInMistakeTests {
     isTheUsers(try fixture.ask(login), "custom_role_arn", fixture)
   }
 
+  /// The role was good at the sign-in, and is the user's own choice until the next one.
+  @Test func aRoleThatIsRefusedLater() throws {
+    let fixture = try ServiceFixture(Self.withoutBackend)
+    let login =
+      #"{"op":"login","logins":{"accounts.google.com":"t"},"custom_role_arn":"\#(Self.role)"}"#
+    expect(try fixture.ask(login).state, equals: "signedIn")
+    fixture.host.upstreams.faults["GetCredentialsForIdentity"] = .status(
+      400, #"{"__type":"NotAuthorizedException","message":"Access to Role 'x' is forbidden."}"#)
+    fixture.advance(by: .seconds(3600))
+    isTheUsers(try fixture.ask(), "custom_role_arn", fixture)
+  }
+
   /// The configuration's own role is an administrator's.
   @Test func aRoleOfTheConfigurationIsAnAdministrators() throws {
     let fixture = try ServiceFixture(Self.withoutBackend + "role_arn = \(Self.role)\n")

@@ -7,39 +7,13 @@ import Testing
 
 /// Logins that a client brings are linked for good. Another person's account is not linked without a
 /// word of its user.
-struct AnotherPersonTests {
-  private static let google = "accounts.google.com"
-  private static let facebook = "graph.facebook.com"
-  private static let okta = "idp.example.com"
-
-  private static let withoutBackend = """
-    [profile default]
-    identity_pool_id = \(FakeUpstreams.pool)
-    cognito_endpoint = http://127.0.0.1:4599
-
-    """
-
-  private static func token(_ subject: String) -> String {
-    SampleJWT.text(
-      #"{"iss":"https://accounts.google.com","sub":"\#(subject)","email":"\#(subject)@x"}"#)
-  }
-
-  private func login(_ logins: [(String, String)], _ more: String = "") -> String {
-    let members = logins.map { #""\#($0.0)":"\#($0.1)""# }.joined(separator: ",")
-    return #"{"op":"login","logins":{\#(members)}\#(more)}"#
-  }
-
+struct AnotherPersonTests: ProviderLoginTesting {
   /// Google's p1 and another provider's are held.
   private func fixture() throws -> ServiceFixture {
     let fixture = try ServiceFixture(Self.withoutBackend)
     let logins = [(Self.google, Self.token("p1")), (Self.okta, Self.token("o1"))]
     expect(try fixture.ask(login(logins)).state, equals: "signedIn")
     return fixture
-  }
-
-  /// What Cognito got since then.
-  private func sent(_ fixture: ServiceFixture, after count: Int) -> [JSONValue] {
-    fixture.host.http.requests.dropFirst(count).compactMap { $0.json?["Logins"] }
   }
 
   @Test func anotherSubjectOfAHeldProviderIsLinkedAfterAWord() throws {
@@ -125,68 +99,111 @@ struct AnotherPersonTests {
     expect(try fixture.ask(asked.response("confirm", "true")).state, equals: "signedIn")
   }
 
-  // MARK: Tokens without a subject
-
-  /// Cognito answers for the identity's own logins alone.
-  private func refuse(_ token: String, _ fixture: ServiceFixture) {
-    let usual = fixture.host.http.answer
-    fixture.host.http.answer = { request in
-      let logins = request.json?["Logins"]
-      guard request.operation == "GetCredentialsForIdentity",
-        logins?[Self.facebook]?.text == token, logins?[Self.google] == nil
-      else { return usual(request) }
-      return .reply(
-        400,
-        #"{"__type":"NotAuthorizedException","message":"Logins don't match. Please include at "#
-          + #"least one valid login for this identity or identity pool."}"#)
-    }
+  /// A sign-in under way ends as the next one begins, and the logins from before it are held again.
+  @Test func aSignInUnderWayHidesNobody() throws {
+    let fixture = try fixture()
+    fixture.host.upstreams.delays["GetId"] = .seconds(9)
+    fixture.host.upstreams.delays["GetCredentialsForIdentity"] = .seconds(9)
+    let slow = fixture.connect()
+    slow.send(login([(Self.google, Self.token("p9"))], #","alone":true"#))
+    expect(slow.isWaiting)
+    let asked = try fixture.ask(login([(Self.google, Self.token("p2"))]))
+    expect(asked["Challenge"]?["Parameters"]?["Subject"]?.text, equals: "p2", "\(asked)")
   }
 
-  private func fixtureWithFacebook() throws -> ServiceFixture {
+  /// The answer is about the logins of now.
+  @Test func whatWouldBeAskedOtherwiseEndsTheQuestion() throws {
+    let fixture = try fixture()
+    let session = try #require(
+      fixture.service.sessions[SessionKey(uid: 1000, profile: "default")])
+    let asked = try fixture.ask(login([(Self.google, Self.token("p2"))]))
+    var ids = CallIDs()
+    var random = SystemRandomNumberGenerator()
+    _ = session.machine.handle(
+      .cleared(.identity), now: fixture.now, callIDs: &ids, random: &random)
+    expect(try fixture.ask(asked.response("confirm", "true")).errorCode, equals: "UnknownChallenge")
+  }
+
+  /// An identity keeps the accounts that are linked to it, although their tokens end.
+  @Test func aLoginThatHasEndedIsStillItsPersons() throws {
     let fixture = try ServiceFixture(Self.withoutBackend)
-    _ = try fixture.ask(login([(Self.google, Self.token("p1")), (Self.facebook, "opaque-1")]))
-    return fixture
+    let end = (fixture.host.clock.wallTime + .seconds(3600)).milliseconds / 1000
+    let google = SampleJWT.text(#"{"sub":"p1","exp":\#(end)}"#)
+    _ = try fixture.ask(login([(Self.google, google), (Self.facebook, "opaque-1")]))
+    fixture.advance(by: .seconds(3660))
+    _ = try fixture.ask()
+    let asked = try fixture.ask(login([(Self.google, Self.token("p2"))]))
+    expect(asked["Challenge"]?["Parameters"]?["Subject"]?.text, equals: "p2", "\(asked)")
+    let same = try fixture.ask(login([(Self.google, Self.token("p1"))]))
+    expect(same.state == "signedIn" && same.handle == nil, "\(same)")
   }
 
-  /// Nobody can read whose it is, so Cognito is asked, with nothing beside it that it could be linked to.
-  @Test func aTokenWithoutASubjectGoesToCognitoByItselfFirst() throws {
-    let fixture = try fixtureWithFacebook()
+  /// Without an identity the question names the account beside which the login goes.
+  @Test func withoutAnIdentityTheyAreAskedForToo() throws {
+    let fixture = try fixtureWithoutIdentity([
+      (Self.google, Self.token("p1")), (Self.okta, Self.token("o1")),
+    ])
+    let asked = try fixture.ask(login([(Self.google, Self.token("p2"))]))
+    let parameters = asked["Challenge"]?["Parameters"]
+    expect(parameters?["Subject"]?.text, equals: "p2", "\(asked)")
+    expect(parameters?["LinksTo"]?.text, equals: Self.okta)
+  }
+
+  /// Nothing of the former person goes out, so nothing of it is linked or asked for.
+  @Test func loginsOfOthersAloneBeginANewIdentity() throws {
+    let fixture = try ServiceFixture(Self.withoutBackend)
+    expect(try fixture.ask(login([(Self.google, Self.token("p1"))])).state, equals: "signedIn")
+    fixture.host.upstreams.replaceIdentity(of: "logins")
     let before = fixture.host.http.requests.count
-    expect(try fixture.ask(login([(Self.facebook, "opaque-2")])).state, equals: "signedIn")
-    let logins = sent(fixture, after: before)
-    expect(logins.count, equals: 2)
-    expect(logins.first?[Self.facebook]?.text, equals: "opaque-2")
-    expect(logins.first?[Self.google] == nil)
-    expect(logins.last?[Self.google]?.text, equals: Self.token("p1"))
+    let reply = try fixture.ask(login([(Self.google, Self.token("p2"))]))
+    expect(reply.state == "signedIn" && reply.handle == nil, "\(reply)")
+    let operations = fixture.host.http.requests.dropFirst(before).map(\.operation)
+    expect(operations, equals: ["GetId", "GetCredentialsForIdentity"])
+    expect(reply["IdentityId"]?.text, equals: fixture.host.upstreams.identity(of: "logins"))
   }
 
-  @Test func oneThatIsNotTheIdentitysIsNotLinked() throws {
-    let fixture = try fixtureWithFacebook()
-    refuse("opaque-2", fixture)
-    let identity = try fixture.ask(#"{"op":"identity"}"#)["IdentityId"]?.text
-    let before = fixture.host.http.requests.count
-    let reply = try fixture.ask(login([(Self.facebook, "opaque-2")]))
-    expect(reply.errorCode, equals: "SignInFailed", "\(reply)")
-    expect(reply.errorMessage?.contains(Self.facebook) == true)
-    expect(sent(fixture, after: before).count, equals: 1)
-    expect(try fixture.ask(#"{"op":"identity"}"#)["IdentityId"]?.text, equals: identity)
-    fixture.advance(by: .seconds(60))
-    _ = try fixture.ask(#"{"refresh":true}"#)
-    expect(sent(fixture, after: before).last?[Self.facebook]?.text, equals: "opaque-1")
+  /// The keys of one provider may be spelt in several ways.
+  @Test(arguments: [
+    ("Accounts.Google.com", "https://accounts.google.com", "accounts.google.com"),
+    (
+      "cognito-idp.us-east-1.amazonaws.com/us-east-1_AbCdEf123", "x",
+      "issuer-cognito-idp.us-east-1.amazonaws.com/us-east-1_AbCdEf123"
+    ),
+    ("one.example.com", "https://one.example.com", "two.example.com"),
+  ])
+  func anotherSpellingHidesNobody(_ held: String, _ issuer: String, _ key: String) throws {
+    let fixture = try ServiceFixture(Self.withoutBackend)
+    func token(_ subject: String) -> String {
+      SampleJWT.text(#"{"iss":"\#(issuer)","sub":"\#(subject)"}"#)
+    }
+    _ = try fixture.ask(login([(held, token("p1"))]))
+    let asked = try fixture.ask(login([(key, token("p2"))]))
+    expect(asked["Challenge"]?["Parameters"]?["Subject"]?.text, equals: "p2", "\(asked)")
+    // Cognito checks the token for the key, whatever the token says of its issuer.
+    let shown = issuer == "https://\(key)" ? issuer : key
+    expect(asked["Challenge"]?["Parameters"]?["Issuer"]?.text, equals: shown)
+    expect(try fixture.ask(login([(key, token("p1"))])).handle == nil)
   }
 
-  @Test func besideASignInAtAPoolTheyGoByThemselvesToo() throws {
+  /// Providers compare bytes.
+  @Test func subjectsThatLookAlikeAreTwo() throws {
+    let fixture = try ServiceFixture(Self.withoutBackend)
+    _ = try fixture.ask(
+      login([(Self.google, Self.token("\u{E9}")), (Self.okta, Self.token("o1"))]))
+    expect(try fixture.ask(login([(Self.google, Self.token("e\u{301}"))])).handle != nil)
+  }
+
+  /// Cognito has ten places for a user's logins, and one of them is the profile's own.
+  @Test func aLoginForWhichThereIsNoPlaceIsRefused() throws {
     let (fixture, _) = try ServiceFixture.ofUserPool()
     try fixture.signInAtPool()
-    _ = try fixture.ask(login([(Self.facebook, "opaque-1")]))
-    let before = fixture.host.http.requests.count
-    expect(try fixture.ask(login([(Self.facebook, "opaque-2")])).state, equals: "signedIn")
-    let logins = sent(fixture, after: before)
-    expect(logins.count, equals: 2, "\(logins)")
-    guard case .object(let first)? = logins.first, case .object(let last)? = logins.last else {
-      throw InvalidInput(field: "Logins", reason: "are missing")
+    func logins(_ numbers: Range<Int>) -> [(String, String)] {
+      numbers.map { ("p\($0).example.com", Self.token("s")) }
     }
-    expect(first.map(\.key), equals: [Self.facebook])
-    expect(last.count, equals: 2)
+    expect(try fixture.ask(login(logins(0..<6))).state, equals: "signedIn")
+    let reply = try fixture.ask(login(logins(5..<10)))
+    expect(reply.errorCode, equals: "InvalidRequest", "\(reply)")
+    expect(reply.errorMessage?.contains("at most 9") == true, "\(reply)")
+    expect(try fixture.ask(login(logins(4..<9))).state, equals: "signedIn")
   }
 }

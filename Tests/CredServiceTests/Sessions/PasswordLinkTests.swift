@@ -69,6 +69,31 @@ struct PasswordLinkTests {
     expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedIn")
   }
 
+  /// The password was right, so nobody types it again, and it is no guess.
+  @Test(arguments: [
+    ("token", 401, #"{"message":"no"}"#, PasswordLinkTests.login),
+    (
+      "GetCredentialsForIdentity", 400,
+      #"{"__type":"NotAuthorizedException","message":"Access to Role 'x' is forbidden."}"#,
+      #"{"op":"login","username":"alice","password":"alice-password","#
+        + #""custom_role_arn":"arn:aws:iam::123456789012:role/engineer"}"#
+    ),
+  ])
+  func whatFailsAfterThePasswordIsNoWrongPassword(
+    _ operation: String, _ status: Int, _ body: String, _ line: String
+  ) throws {
+    let fixture = try fixture()
+    fixture.host.upstreams.faults[operation] = .status(status, body)
+    for _ in 0..<5 {
+      let reply = try fixture.ask(line)
+      expect(reply.errorCode, equals: "SignInFailed", "\(reply)")
+      expect(reply["Error"]?["Reason"]?.text, equals: "PasswordAccepted", "\(reply)")
+      fixture.advance(by: .seconds(1))
+    }
+    let wrong = Self.login.replacing("alice-password", with: "wrong")
+    expect(try fixture.ask(wrong)["Error"]?["Reason"]?.text == nil)
+  }
+
   @Test(arguments: [
     (Configured.usual(), "no backend that takes passwords"),
     (Configured.userPool(), "for a backend with login_url"),

@@ -27,6 +27,22 @@ struct OwnDeviceTests: PoolAccountTesting {
     expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedOut")
   }
 
+  /// It would go on with the tokens of the session that has ended.
+  @Test func toForgetItEndsAnOpenSignIn() throws {
+    let (fixture, _) = try signedIn()
+    let google = "accounts.google.com"
+    func login(_ subject: String) throws -> Reply {
+      let token = SampleJWT.text(#"{"sub":"\#(subject)"}"#)
+      return try fixture.ask(#"{"op":"login","logins":{"\#(google)":"\#(token)"}}"#)
+    }
+    expect(try login("p1").state, equals: "signedIn")
+    let asked = try login("p2")
+    expect(asked.handle != nil, "\(asked)")
+    expect(try fixture.ask(line(#""forget-device""#)).state, equals: "signedOut")
+    let reply = try fixture.ask(asked.response("confirm", "true"))
+    expect(reply.errorCode, equals: "UnknownChallenge", "\(reply)")
+  }
+
   @Test func anotherOneEndsNothing() throws {
     let (fixture, _) = try signedIn()
     let reply = try fixture.ask(line(#""forget-device","device":"\#(Self.other)""#))

@@ -97,6 +97,7 @@ struct SecondSnapshot: Equatable {
     var session: [String: String] = ["10": "0", "11": "0", "12": "\(1_000_000_000)"]
     var logins: [(provider: String, token: [UInt8])] = []
     var ends: [String: String] = [:]
+    var ended: [String: String] = [:]
     for field in try list(bytes) {
       let tag = "\(field.tag)"
       switch field.tag {
@@ -119,6 +120,13 @@ struct SecondSnapshot: Equatable {
       case 14: session[tag] = try failure(field.value, isPause: false)
       case 15: session[tag] = "\(try byte(field.value) != 0)"
       case 16: session[tag] = try providerSession(field.value)
+      case 17:
+        let (provider, subject) = try endedLogin(field.value)
+        // Of more than twenty the first one goes.
+        if ended[provider] == nil, ended.count >= 20, let first = ended.keys.min() {
+          ended[first] = nil
+        }
+        ended[provider] = subject
       default: break
       }
     }
@@ -131,7 +139,20 @@ struct SecondSnapshot: Equatable {
     session["15"] = "\(isWithheld && !(isOfToken && session["2"] == nil))"
     session["3"] = "\(logins)"
     session["4"] = "\(ends.sorted { $0.key < $1.key })"
+    // They belong to an identity.
+    if session["2"] == nil { ended = [:] }
+    session["17"] = "\(ended.sorted { $0.key < $1.key })"
     for (tag, value) in session { values["6.\(tag)"] = value }
+  }
+
+  private func endedLogin(_ bytes: [UInt8]) throws -> (String, String) {
+    var (provider, subject): (String?, String?)
+    for field in try list(bytes) {
+      if field.tag == 1 { provider = try text(field.value) }
+      if field.tag == 2 { subject = try text(field.value) }
+    }
+    guard let provider else { throw Unreadable() }
+    return (provider, subject.map { "=\($0)" } ?? "nil")
   }
 
   private static func isLogin(_ login: (provider: String, token: [UInt8])) -> Bool {
