@@ -308,7 +308,8 @@ struct LoginsTests {
     try Data("\n".utf8).write(to: URL(filePath: file))
     let host = try host("web_identity_token_file = \(file)\nweb_identity_provider = \(Self.issuer)")
     let refused = try host.ask()
-    expect(refused.errorMessage?.contains("\(file) is empty") == true, "\(refused)")
+    expect(
+      refused.errorMessage?.contains("\(file) holds nothing but white space") == true, "\(refused)")
     expect(try host.sandbox.allCalls, equals: 0)
   }
 
