@@ -149,8 +149,8 @@ struct MemoryTests {
     expect(try host.logIn([Self.facebook: next]).errorCode == nil)
     try host.expectAll(["next": next])
     try host.expectNone([Self.facebook: logins[Self.facebook] ?? ""], besides: [next])
-    // One that is refused.
-    let bad = try host.sandbox.token(of: Self.google, "x1", #","Lifetime":-60"#)
+    // One that is refused. Before another person's, credd would ask.
+    let bad = try host.sandbox.token(of: Self.google, "g1", #","Lifetime":-60"#)
     try host.sandbox.plan(#"{"Service":"cognito","Kind":"delay","Seconds":2}"#)
     let socket = try host.connect()
     try socket.send(
