@@ -194,10 +194,6 @@ public enum Limits {
     public static let policyLength = 1...2048
     /// Managed policies of one session.
     public static let policyARNs = 10
-    /// Seconds of a session that GetScopedCredentials narrows (botocore's model of 2026-11-19).
-    public static let scopeSeconds = 1...129_600
-    /// Characters of what CloudTrail shows of it.
-    public static let scopeDescriptionLength = 2...256
   }
 
   /// Cognito user pools. If no other reason is given, the limit is that of the API reference.

@@ -35,17 +35,17 @@ public struct STS: Sendable, Equatable {
     _ query: RoleQuery, token: Secret
   ) throws(InvalidInput) -> HTTPRequest {
     try query.check()
-    return request("AssumeRoleWithWebIdentity") { form in
-      form.append(query)
-      form.append("WebIdentityToken", token)
-    }
-  }
-
-  func request(_ action: String, _ parameters: (inout FormBody) -> Void) -> HTTPRequest {
     var form = FormBody()
-    form.append("Action", action)
+    form.append("Action", "AssumeRoleWithWebIdentity")
     form.append("Version", "2011-06-15")
-    parameters(&form)
+    form.append("RoleArn", query.roleARN)
+    form.append("RoleSessionName", query.sessionName)
+    form.append("WebIdentityToken", token)
+    if let duration = query.duration { form.append("DurationSeconds", String(duration)) }
+    if let policy = query.policy { form.append("Policy", policy) }
+    for (index, arn) in query.policyARNs.enumerated() {
+      form.append("PolicyArns.member.\(index + 1).arn", arn)
+    }
     return HTTPRequest(
       method: .post, url: host.url,
       headers: [HTTPHeader("Content-Type", FormBody.contentType)], body: Secret(form.bytes))
@@ -55,41 +55,29 @@ public struct STS: Sendable, Equatable {
   public static func credentials(
     from reply: HTTPReply
   ) throws(UpstreamFailure) -> CredentialsReply {
-    let document = try successful(reply)
-    return try checked(.sts) { () throws(InvalidInput) in
-      let result = document["AssumeRoleWithWebIdentityResult"]
-      let account = result?["AssumedRoleUser"]?["Arn"]?.text.exposedText().flatMap(accountID)
-      return CredentialsReply(
-        identity: nil, credentials: try credentials(in: result, of: account, at: reply.date),
-        serverTime: reply.date)
-    }
-  }
-
-  /// The `Credentials` of a result.
-  ///
-  /// - Parameter now: the server's time; nil if the reply has none.
-  static func credentials(
-    in result: XMLElement?, of account: String?, at now: WallTime?
-  ) throws(InvalidInput) -> Credentials {
-    guard let members = result?["Credentials"] else {
-      throw InvalidInput(field: "Credentials", reason: "is missing")
-    }
-    let expiration = try WallTime(iso8601: members.requiredText("Expiration"))
-    return Credentials(
-      accessKeyID: try CredentialRules.accessKeyID(members.requiredText("AccessKeyId")),
-      secretAccessKey: try CredentialRules.key(
-        members.required("SecretAccessKey"), "SecretAccessKey"),
-      sessionToken: try CredentialRules.key(members.required("SessionToken"), "SessionToken"),
-      expiration: try CredentialRules.expiration(expiration, at: now), accountID: account)
-  }
-
-  /// The document of a reply that is no error.
-  static func successful(_ reply: HTTPReply) throws(UpstreamFailure) -> XMLElement {
     guard reply.body.count <= Limits.Upstream.awsReplyBytes else {
       throw .transport(.tooLarge, from: .sts)
     }
     guard reply.status == 200, !reply.looksLikeHTML else { throw failure(reply) }
-    return try checked(.sts) { () throws(InvalidInput) in try document(reply) }
+    return try checked(.sts) { () throws(InvalidInput) in
+      let result = try document(reply)["AssumeRoleWithWebIdentityResult"]
+      guard let members = result?["Credentials"] else {
+        throw InvalidInput(field: "Credentials", reason: "is missing")
+      }
+      let account = result?["AssumedRoleUser"]?["Arn"]?.text.exposedText().flatMap(accountID)
+      let expiration = try WallTime(iso8601: members.requiredText("Expiration"))
+      return CredentialsReply(
+        identity: nil,
+        credentials: Credentials(
+          accessKeyID: try CredentialRules.accessKeyID(members.requiredText("AccessKeyId")),
+          secretAccessKey: try CredentialRules.key(
+            members.required("SecretAccessKey"), "SecretAccessKey"),
+          sessionToken: try CredentialRules.key(
+            members.required("SessionToken"), "SessionToken"),
+          expiration: try CredentialRules.expiration(expiration, at: reply.date),
+          accountID: account),
+        serverTime: reply.date)
+    }
   }
 
   /// `arn:PARTITION:sts::ACCOUNT:assumed-role/ROLE/SESSION`.
@@ -99,12 +87,6 @@ public struct STS: Sendable, Equatable {
       parts[4].utf8.allSatisfy(\.isDigit)
     else { return nil }
     return String(parts[4])
-  }
-
-  static func check(policy: String) throws(InvalidInput) {
-    guard Limits.Upstream.policyLength.contains(policy.unicodeScalars.count) else {
-      throw InvalidInput(field: "Policy", reason: "is empty or over 2048 characters")
-    }
   }
 
   private static func failure(_ reply: HTTPReply) -> UpstreamFailure {
@@ -128,19 +110,6 @@ public struct STS: Sendable, Equatable {
   }
 }
 
-extension FormBody {
-  /// The parameters of every call that assumes a role.
-  mutating func append(_ query: STS.RoleQuery) {
-    append("RoleArn", query.roleARN)
-    append("RoleSessionName", query.sessionName)
-    if let duration = query.duration { append("DurationSeconds", String(duration)) }
-    if let policy = query.policy { append("Policy", policy) }
-    for (index, arn) in query.policyARNs.enumerated() {
-      append("PolicyArns.member.\(index + 1).arn", arn)
-    }
-  }
-}
-
 extension STS.RoleQuery {
   /// Checks the limits of the STS API reference before a call.
   func check() throws(InvalidInput) {
@@ -154,7 +123,9 @@ extension STS.RoleQuery {
     if let duration, !Limits.Upstream.roleSeconds.contains(duration) {
       throw InvalidInput(field: "DurationSeconds", reason: "is not 900 to 43200")
     }
-    if let policy { try STS.check(policy: policy) }
+    if let policy, !Limits.Upstream.policyLength.contains(policy.unicodeScalars.count) {
+      throw InvalidInput(field: "Policy", reason: "is empty or over 2048 characters")
+    }
     guard policyARNs.count <= Limits.Upstream.policyARNs else {
       throw InvalidInput(field: "PolicyArns", reason: "are more than \(Limits.Upstream.policyARNs)")
     }
