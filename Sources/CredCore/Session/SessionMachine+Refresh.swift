@@ -45,7 +45,9 @@ extension SessionMachine {
   public func unattendedStart(signingIn: Bool) -> Instant? {
     guard work == .idle, signIn == nil, canRefresh else { return nil }
     if case .signedOut(let isByUser) = held.state, isByUser || !signingIn { return nil }
-    let due = refreshAt ?? Instant(nanoseconds: 0)
+    let renewed = held.renewed(plan)
+    // Nothing is held: as soon as possible.
+    guard let due = renewed == nil ? Instant(nanoseconds: 0) : renewed?.at else { return nil }
     return max(due, held.pause?.until ?? due)
   }
 

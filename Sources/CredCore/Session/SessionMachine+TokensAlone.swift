@@ -34,28 +34,29 @@ extension SessionMachine {
 }
 
 extension Held {
-  /// What is renewed before its end: the credentials, or the tokens where a profile gives them alone. Nil
-  /// where nothing is held.
-  func renewed(_ plan: SessionPlan) -> (received: Instant, at: Instant)? {
+  /// When the credentials came and are renewed, or the tokens where a profile gives them alone. Nil
+  /// where nothing is held. `at` is nil where nobody knows the end of the tokens, or where it is too near:
+  /// then they are renewed only for a client that asks.
+  func renewed(_ plan: SessionPlan) -> (received: Instant, at: Instant?)? {
     guard plan.givesTokensAlone else { return credentials.map { ($0.received, $0.refreshAt) } }
-    guard case .signedIn(.provider(let session)) = state, session.idToken != nil else { return nil }
-    let tokens = [session.idToken, session.accessToken].compactMap(\.self)
-    guard let received = tokens.map(\.received).min(), let at = tokens.compactMap(\.refreshAt).min()
-    else { return nil }
-    return (received, at)
+    guard case .signedIn(.provider(let session)) = state, let idToken = session.idToken else {
+      return nil
+    }
+    let times = [idToken, session.accessToken].compactMap { $0?.refreshAt }
+    return (idToken.received, times.min())
   }
 }
 
 extension HeldProviderToken {
   /// When it is renewed ahead of its end, as credentials are; not sooner than a client may ask for it. Nil
-  /// where its lifetime is unknown.
+  /// where its lifetime is unknown, and where a client may ask for the next one only after its end. An
+  /// access token whose provider states no lifetime counts as such a one.
   fileprivate var refreshAt: Instant? {
-    lifetime.map {
-      // The last digits of its arrival spread tokens that came together.
-      let jitter = Double(received.nanoseconds.magnitude % 1000) / 1000
-      return max(
-        RefreshPolicy.refreshTime(received: received, lifetime: $0, jitter: jitter),
-        received + Limits.User.providerDemandInterval)
-    }
+    guard let lifetime, lifetime > Limits.User.providerDemandInterval else { return nil }
+    // The last digits of its arrival spread tokens that came together.
+    let jitter = Double(received.nanoseconds.magnitude % 1000) / 1000
+    return max(
+      RefreshPolicy.refreshTime(received: received, lifetime: lifetime, jitter: jitter),
+      received + Limits.User.providerDemandInterval)
   }
 }

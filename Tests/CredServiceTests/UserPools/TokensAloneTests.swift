@@ -177,4 +177,17 @@ struct TokensAloneTests {
     expect(provider.forms.count, equals: 2)
     expect(try fixture.ask().errorCode, equals: "InvalidRequest")
   }
+
+  /// Each renewal uses up a refresh token, so an access token of unknown lifetime asks for none.
+  @Test func anUnknownLifetimeRenewsNothing() throws {
+    let text = Configured.provider(profile: "vend_tokens = id access\nkeep_warm = yes")
+      .replacing("identity_pool_id = \(FakeUpstreams.pool)\n", with: "")
+      .replacing("cognito_endpoint = http://127.0.0.1:4599\n", with: "")
+    let (fixture, provider) = try ServiceFixture.ofProvider(text)
+    provider.tellsLifetime = false
+    expect(try fixture.signInAtProvider(provider).state, equals: "signedIn")
+    try advance(fixture, minutes: 120)
+    // The ID token lasts an hour, and is renewed at half of it.
+    expect((4...6).contains(provider.forms.count), "\(provider.forms.count)")
+  }
 }
