@@ -1,7 +1,7 @@
 /// The URL that a browser opens to sign in (OpenID Connect Core 1.0, 3.1.2.1; RFC 7636; Cognito's
 /// `/oauth2/authorize`).
 public struct AuthorizationRequest: Sendable, Equatable {
-  /// What the provider must ask a user who is signed in there already.
+  /// The question that the provider must put to a user who is signed in there already.
   public enum Prompt: String, Sendable, CaseIterable {
     case login
     case selectAccount = "select_account"
