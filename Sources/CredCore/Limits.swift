@@ -124,6 +124,8 @@ public enum Limits {
     /// The most sessions of all uids of one owner in /etc/subuid, unless there are more profiles:
     /// as many as the containers that may be connected at once.
     public static let ofOwner = Client.connectionsPerUser
+    /// How long a derived session waits for its source, if its callers do not wait longer.
+    static let sourceWait = Duration.seconds(60)
     /// Characters of a user name, Cognito's limit for a developer user identifier.
     public static let usernameLength = Upstream.userIdentifierLength
     /// Devices that user pools remember for one uid: one for each pool and person, and more.
@@ -194,6 +196,23 @@ public enum Limits {
     public static let policyLength = 1...2048
     /// Managed policies of one session.
     public static let policyARNs = 10
+    /// Seconds of a session that GetScopedCredentials narrows (botocore's model of 2026-11-19).
+    public static let scopeSeconds = 1...129_600
+    /// Characters of what CloudTrail shows of it.
+    public static let scopeDescriptionLength = 2...256
+    /// Seconds of any session that `duration` may ask for.
+    static let sessionSeconds = 60...129_600
+    /// Seconds of a role that is assumed from another one: role chaining ends after an hour (STS API
+    /// reference, AssumeRole).
+    static let chainedRoleSeconds = 900...3600
+    /// Tags of a session, and the lengths of their names and values (AssumeRole).
+    static let sessionTags = 50
+    static let sessionTagNameLength = 1...128
+    static let sessionTagValueLength = 0...256
+    /// AssumeRole's ExternalId.
+    static let externalIDLength = 2...1224
+    /// Profiles in a row that are derived from one another.
+    static let derivedProfiles = 2
   }
 
   /// Cognito user pools. If no other reason is given, the limit is that of the API reference.

@@ -8,12 +8,14 @@ final class Answers {
   private let grants: Grants
   private let signIns: SignIns
   private let checks: Checks
+  private let derived: DerivedSessions
   private let limits: UserLimits
   private let journal: Journal
 
   init(
     clients: Clients, sessions: SessionTable, admittance: Admittance, grants: Grants,
-    signIns: SignIns, checks: Checks, limits: UserLimits, journal: Journal
+    signIns: SignIns, checks: Checks, derived: DerivedSessions, limits: UserLimits,
+    journal: Journal
   ) {
     self.clients = clients
     self.sessions = sessions
@@ -21,6 +23,7 @@ final class Answers {
     self.grants = grants
     self.signIns = signIns
     self.checks = checks
+    self.derived = derived
     self.limits = limits
     self.journal = journal
   }
@@ -29,6 +32,7 @@ final class Answers {
 
   func get(_ get: GetRequest, _ session: Session, _ turn: Turn) {
     let (client, now) = (turn.client, turn.now)
+    if let error = refusalOfVending(session, turn) { return turn.refuse(error) }
     if get.isPlain, now < session.quietUntil, session.reply != nil {
       if session.usedCredentials != session.credentialsNumber { sessions.markUsed(session, now) }
       if turn.request.id == nil { remember(session, turn) }
@@ -43,6 +47,8 @@ final class Answers {
     {
       return turn.refuse(error)
     }
+    // The source is renewed, too.
+    if get.refresh, session.source != nil { limits.callSpent(by: session.key.uid) }
     grants.ask(
       Waiter(
         id: client.id, want: .credentials, minimumLife: get.minTTL, mustRefresh: get.refresh,
@@ -71,7 +77,7 @@ final class Answers {
   func release(_ session: Session, _ turn: Turn) {
     let before = session.machine.waiterCount
     sessions.handle(.released, session, turn.now)
-    let released = before - session.machine.waiterCount
+    let released = before - session.machine.waiterCount + derived.release(from: session)
     turn.give(.released(profile: session.key.profile, waiters: released))
   }
 
@@ -96,6 +102,7 @@ final class Answers {
     if grants.askAnew(waiter, in: session) { return }
     guard let turn = clients.endWait(waiter, in: session) else { return }
     if checks.give(session, turn) { return }
+    if let error = refusalOfVending(session, turn) { return turn.refuse(error) }
     guard session.reply != nil else { return turn.refuse(.nothingHeld) }
     // The user may have signed in while the client waited.
     if case .get(let get) = turn.request.operation, get.user != nil,
@@ -153,7 +160,23 @@ final class Answers {
     if checks.give(session, turn, error) { return }
     // Only the user may read the text of an upstream about that user.
     let isOwner = turn.client.peer.uid == session.key.uid
+    if error.code == .signInRequired, session.source != nil {
+      return turn.refuse(
+        session.profile.signInRequired(
+          isOwner ? error.message : error.forOthers.message,
+          mayUseSource: isOwner && admittance.mayUse(session.profile.root, turn.client, turn.now)))
+    }
     turn.refuse(isOwner ? error : error.forOthers)
+  }
+
+  /// Why a profile's credentials are for those of the profiles alone that are derived from it; nil where
+  /// programs get them.
+  private func refusalOfVending(_ session: Session, _ turn: Turn) -> ProtocolError? {
+    let profile = session.profile
+    guard !profile.settings.vendCredentials else { return nil }
+    guard turn.client.http == nil else { return Admittance.notForYou(profile.settings.name) }
+    return profile.vendsNothing(
+      instead: admittance.derivedProfiles(of: profile, openTo: turn.client, turn.now))
   }
 }
 

@@ -183,7 +183,8 @@ final class Checks {
     guard let session,
       session.machine.unattendedStart(signingIn: false) != nil || session.machine.isBusy
     else {
-      run.steps.append(CheckStep(unrenewable: session, in: name))
+      run.steps.append(
+        CheckStep(unrenewable: session, in: configuration[name]?.root.settings.name ?? name))
       return turn.give(.check(run.steps))
     }
     session.asking.checks[turn.client.id] = run
@@ -202,10 +203,15 @@ final class Checks {
       let run = session.asking.checks.removeValue(forKey: turn.client.id)
     else { return false }
     let expiration = session.machine.expiration?.iso8601
+    if let step = CheckStep(sourceOf: session) {
+      run.steps.insert(
+        step, at: run.steps.lastIndex { $0.name == session.derivedOperation } ?? run.steps.endIndex)
+    }
     run.steps.append(
       CheckStep(
         session.profile.checkedWant == .credentials ? "credentials" : "tokens", isOK: error == nil,
-        detail: error?.message ?? expiration.map { "valid until \($0)" } ?? "none"))
+        detail: error?.message ?? expiration.map { "valid until \($0)\(session.tokenNote)" }
+          ?? "none"))
     turn.give(.check(run.steps))
     return true
   }
@@ -216,7 +222,26 @@ extension Profile {
   fileprivate var checkedWant: Waiter.Want { plan.givesTokensAlone ? .idToken : .credentials }
 }
 
+extension Session {
+  fileprivate var derivedOperation: String? { profile.derivation?.operation }
+
+  /// How much of the session token is left; empty where STS does not say it.
+  fileprivate var tokenNote: String {
+    let used = machine.credentials?.credentials.session?.tokenUtilization
+    return used.map { "; the session token is \($0) % full" } ?? ""
+  }
+}
+
 extension CheckStep {
+  /// The step for the source of a derived session; nil for another one.
+  fileprivate init?(sourceOf session: Session) {
+    guard let source = session.source else { return nil }
+    let expiration = source.machine.expiration?.iso8601
+    self.init(
+      "source '\(source.key.profile)'", isOK: expiration != nil,
+      detail: expiration.map { "valid until \($0)" } ?? "has no credentials")
+  }
+
   /// The step for a session that nothing can renew; nil if there is none.
   fileprivate init(unrenewable session: Session?, in profile: String) {
     let login = "credctl login --profile \(profile)"

@@ -17,6 +17,7 @@ final class Reloads {
   private let sessions: SessionTable
   private let admittance: Admittance
   private let grants: Grants
+  private let derived: DerivedSessions
   private let tokens: Tokens
   private let records: Records
   private let forgetting: Forgetting
@@ -26,7 +27,8 @@ final class Reloads {
 
   init(
     host: Host, configuration: ConfigurationInForce, clients: Clients, sessions: SessionTable,
-    admittance: Admittance, grants: Grants, tokens: Tokens, records: Records,
+    admittance: Admittance, grants: Grants, derived: DerivedSessions, tokens: Tokens,
+    records: Records,
     forgetting: Forgetting, kept: KeptSessions, signIns: SignIns, journal: Journal
   ) {
     self.host = host
@@ -35,6 +37,7 @@ final class Reloads {
     self.sessions = sessions
     self.admittance = admittance
     self.grants = grants
+    self.derived = derived
     self.tokens = tokens
     self.records = records
     self.forgetting = forgetting
@@ -88,10 +91,12 @@ final class Reloads {
       previous[name].map { $0 != profile } ?? false
     }
     let removed = Set(previous.keys).subtracting(next.profiles.keys)
+    let moved = Set(changed.filter { previous[$0.key]?.sourceName != $0.value.sourceName }.keys)
     let now = host.clock.now
-    dismissCallers(of: removed)
+    dismissCallers(of: removed) { Admittance.removed($0) }
+    dismissCallers(of: moved) { _ in Self.movedMeanwhile }
     signIns.end(changedFrom: previous, to: next.profiles)
-    let continuing = changeProfiles(changed, removed: removed)
+    let continuing = changeProfiles(changed, removed: removed, moved: moved)
     records.dropMarks(of: removed)
     forgetting.armAnew()
     // Decided before the sessions change, so that a user who lost a right is not told of the
@@ -99,10 +104,13 @@ final class Reloads {
     let withdrawn = changed.filter { previous[$0.key]?.access != $0.value.access }.keys
     grants.decideAnew(
       Set(changed.keys).union(removed), withdrawn: removed.union(withdrawn), now)
-    for (session, former) in continuing where sessions.contains(session) {
+    // A source goes before what is derived from it.
+    let inOrder = continuing.sorted { $0.0.profile.depth < $1.0.profile.depth }
+    for (session, former) in inOrder where sessions.contains(session) {
       sessions.handle(
         .profileChanged(session.profile.plan, former.change(to: session.profile)), session, now,
         .reload(from: former))
+      derived.tell(session)
     }
     kept.makeNamedAnew()
     return ReloadOutcome(
@@ -110,18 +118,23 @@ final class Reloads {
       removed: removed.count)
   }
 
-  /// Gives sessions their changed profiles, and ends those of removed ones.
+  private static let movedMeanwhile = ProtocolError(
+    .timeout, "the profile's source_profile changed in between; ask again", retryAfter: .seconds(1))
+
+  /// Gives sessions their changed profiles, and ends those of removed ones, and of profiles that have
+  /// their identity from elsewhere now.
   ///
   /// - Returns: the sessions that go on, with their former profiles.
   private func changeProfiles(
-    _ changed: [String: Profile], removed: Set<String>
+    _ changed: [String: Profile], removed: Set<String>, moved: Set<String>
   ) -> [(Session, Profile)] {
     let affected = sessions.byKey.values.filter {
       changed[$0.key.profile] != nil || removed.contains($0.key.profile)
     }
     var continuing: [(Session, Profile)] = []
-    for session in affected.sorted(by: { $0.key < $1.key }) {
-      if let profile = changed[session.key.profile] {
+    for session in affected.sorted(by: { $0.key < $1.key }) where !session.hasEnded {
+      let name = session.key.profile
+      if let profile = changed[name], !moved.contains(name) {
         continuing.append((session, session.profile))
         session.profile = profile
         // The stored state belongs to the old profile.
@@ -129,7 +142,7 @@ final class Reloads {
       } else {
         tokens.revokeAll(of: session)
         sessions.end(session)
-        admittance.noteRemoved(session)
+        if removed.contains(name) { admittance.noteRemoved(session) }
       }
     }
     return continuing
@@ -137,14 +150,20 @@ final class Reloads {
 
   /// Goes through the clients once, not once for each session: there may be 100,000 sessions and
   /// 4096 clients.
-  private func dismissCallers(of profiles: Set<String>) {
+  private func dismissCallers(
+    of profiles: Set<String>, _ error: (_ profile: String) -> ProtocolError
+  ) {
     guard !profiles.isEmpty else { return }
     for client in clients.inOrder {
       guard let session = client.waiting?.session, profiles.contains(session.key.profile),
         let turn = clients.endWait(client.id, in: session)
       else { continue }
       signIns.waitEnded(turn.request, in: session, .refused)
-      turn.refuse(Admittance.removed(session.key.profile))
+      turn.refuse(error(session.key.profile))
     }
   }
+}
+
+extension Profile {
+  fileprivate var sourceName: String? { source?.settings.name }
 }

@@ -6,7 +6,9 @@ package struct ResolvedConfiguration: Sendable {
   package let profiles: [String: Profile]
   /// Their names, sorted.
   let profileNames: [String]
-  /// The same, to look for a misspelt one.
+  /// The profiles from which others are derived.
+  private let sources: Set<String>
+  /// The names, to look for a misspelt one.
   let nameIndex: NameIndex
   /// The rules of the profiles that are not open to every user, each once.
   let restrictions: Set<AccessRule>
@@ -52,6 +54,7 @@ package struct ResolvedConfiguration: Sendable {
       }
     }
     profileNames = profiles.keys.sorted()
+    sources = Set(profiles.values.compactMap { $0.source?.settings.name })
     nameIndex = NameIndex(profileNames)
     restrictions = Set(profiles.values.map(\.access).filter { !$0.isOpen })
     needs = (
@@ -86,6 +89,9 @@ package struct ResolvedConfiguration: Sendable {
       unansweredGroups.contains(name) ? .unavailable : groups[name] ?? .noSuchGroup
     }
   }
+
+  /// Whether another profile is derived from that one.
+  func isSource(_ profile: String) -> Bool { sources.contains(profile) }
 
   package var daemon: DaemonSettings { configuration.daemon }
 }

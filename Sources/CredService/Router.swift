@@ -44,26 +44,41 @@ final class Router: RequestCarrying {
     case .status(let status): reports.giveStatus(status, turn)
     case .ping: turn.give(.ping(version: Version.current, pid: process.pid))
     case .login(let login):
-      admittance.withSession(login.profile, turn) { signIns.login(login, to: $0, turn) }
+      withSignIn(login.profile, turn) { signIns.login(login, to: $0, turn) }
     case .respond(let respond): signIns.respond(respond, turn)
     case .account(let account):
-      admittance.withSession(account.profile, turn) { accountActions.act(account, in: $0, turn) }
+      withSignIn(account.profile, turn) { accountActions.act(account, in: $0, turn) }
     case .logout(let profile, let global, let revoke):
       let need = signOuts.need(
         of: configuration[profile], by: turn.client.peer.uid, global: global)
-      admittance.withSession(profile, turn, need) {
+      withSignIn(profile, turn, need) {
         signOuts.signOut(global: global, revoke: revoke, $0, turn)
       }
     case .clear(let profile, let scope):
       let need = signOuts.needOfClear(by: turn.client.peer.uid)
-      admittance.withSession(profile, turn, need) { signOuts.clear(scope, $0, turn) }
-    case .release(let profile):
-      admittance.withSession(profile, turn) { answers.release($0, turn) }
+      if scope == .identity {
+        withSignIn(profile, turn, need) { signOuts.clear(scope, $0, turn) }
+      } else {
+        admittance.withSession(profile, turn, need) { signOuts.clear(scope, $0, turn) }
+      }
+    case .release(let profile): withSignIn(profile, turn) { answers.release($0, turn) }
     case .watch(let profile): grants.watch(profile, turn)
     case .metrics: reports.giveMetrics(turn)
     case .check(let profile?): checks.check(profile, turn)
     case .check(nil): checks.checkAll(turn)
     case .endpoint(let profile): http.giveEndpoint(of: profile, turn)
+    }
+  }
+
+  /// Runs `body` with the caller's session, unless the profile has no sign-in of its own.
+  private func withSignIn(
+    _ profile: String, _ turn: Turn, _ need: SessionNeed = .session, _ body: (Session) -> Void
+  ) {
+    admittance.withSession(profile, turn, need) { session in
+      if let error = session.profile.refusalOfSignIn(turn.request.operation.name) {
+        return turn.refuse(error)
+      }
+      body(session)
     }
   }
 

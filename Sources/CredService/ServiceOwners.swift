@@ -31,6 +31,7 @@ struct ServiceBase {
 
 /// The other parts. Each knows those above it in this list.
 struct ServiceOwners {
+  let derived: DerivedSessions
   let tokens: Tokens
   let devices: Devices
   let records: Records
@@ -55,10 +56,12 @@ struct ServiceOwners {
     let (host, clock, configuration) = (base.host, base.host.clock, base.configuration)
     let (clients, sessions, journal) = (base.clients, base.sessions, base.journal)
     let (figures, limits) = (base.figures, base.limits)
+    derived = DerivedSessions(clock: clock, sessions: sessions)
     tokens = Tokens(host: host, configuration: configuration, sessions: sessions)
     devices = Devices(host: host, sessions: sessions)
     records = Records(
-      host: host, configuration: configuration, sessions: sessions, tokens: tokens)
+      host: host, configuration: configuration, sessions: sessions, derived: derived,
+      tokens: tokens)
     watches = Watches(clock: clock, clients: clients, sessions: sessions)
     admittance = Admittance(
       host: host, configuration: configuration, directory: base.directory, sessions: sessions,
@@ -72,21 +75,21 @@ struct ServiceOwners {
       sessions: sessions, admittance: admittance, grants: grants, tokens: tokens,
       devices: devices, journal: journal, figures: figures)
     signOuts = SignOuts(
-      host: host, clients: clients, sessions: sessions, tokens: tokens, devices: devices,
-      signIns: signIns, limits: limits, journal: journal)
+      host: host, clients: clients, sessions: sessions, derived: derived, tokens: tokens,
+      devices: devices, signIns: signIns, limits: limits, journal: journal)
     door = EndpointDoor()
     checks = Checks(
       host: host, configuration: configuration, clients: clients, sessions: sessions,
       admittance: admittance, grants: grants, endpoint: door, limits: limits, figures: figures)
     answers = Answers(
       clients: clients, sessions: sessions, admittance: admittance, grants: grants,
-      signIns: signIns, checks: checks, limits: limits, journal: journal)
+      signIns: signIns, checks: checks, derived: derived, limits: limits, journal: journal)
     accountActions = AccountActions(
       host: host, clients: clients, sessions: sessions, grants: grants,
       guesses: guesses, signIns: signIns, signOuts: signOuts, devices: devices, limits: limits,
       journal: journal)
     calls = SessionCalls(
-      host: host, clients: clients, sessions: sessions, tokens: tokens,
+      host: host, clients: clients, sessions: sessions, derived: derived, tokens: tokens,
       directory: base.directory, limits: limits, journal: journal, figures: figures)
     forgetting = Forgetting(
       clock: clock, log: host.log, configuration: configuration, sessions: sessions,
@@ -101,7 +104,8 @@ struct ServiceOwners {
       admittance: admittance, figures: figures)
     reloads = Reloads(
       host: host, configuration: configuration, clients: clients, sessions: sessions,
-      admittance: admittance, grants: grants, tokens: tokens, records: records,
+      admittance: admittance, grants: grants, derived: derived, tokens: tokens,
+      records: records,
       forgetting: forgetting, kept: kept, signIns: signIns, journal: journal)
   }
 }

@@ -11,6 +11,7 @@ final class SessionActions: SessionActing {
   private let accountActions: AccountActions
   private let answers: Answers
   private let calls: SessionCalls
+  private let derived: DerivedSessions
   private let journal: Journal
   private let figures: Figures
   /// Called when sessions have changed.
@@ -28,6 +29,7 @@ final class SessionActions: SessionActing {
     accountActions = owners.accountActions
     answers = owners.answers
     calls = owners.calls
+    derived = owners.derived
   }
 
   func perform(_ action: SessionMachine.Action, _ session: Session, _ cause: Cause) {
@@ -35,7 +37,9 @@ final class SessionActions: SessionActing {
     case .call(let id, let call): calls.start(call, id, session)
     // The session table does this itself.
     case .credentialsChanged: break
-    case .giveCredentials(let waiter): answers.giveCredentials(of: session, to: waiter)
+    case .giveCredentials(let waiter):
+      if derived.take(waiter, from: session) { return }
+      answers.giveCredentials(of: session, to: waiter)
     case .giveToken(let waiter): answers.giveToken(of: session, to: waiter)
     case .lendToken(let waiter, let token, let isNew):
       accountActions.tokenLent(token, isNew: isNew, of: session, to: waiter)
@@ -43,7 +47,9 @@ final class SessionActions: SessionActing {
       tokens.revoke(dropped, of: session, former: cause.formerProfile)
     case .giveState(let waiter): answers.giveState(of: session, to: waiter)
     case .signInEnded(let number, let error): signIns.recordEnd(of: number, session, error)
-    case .refuse(let waiter, let error): answers.refuse(waiter, error, session)
+    case .refuse(let waiter, let error):
+      if derived.take(waiter, from: session, error) { return }
+      answers.refuse(waiter, error, session)
     case .announce(let announcement):
       watches.announce(announcement, session)
       figures.count(announcement, session)
@@ -53,11 +59,17 @@ final class SessionActions: SessionActing {
     }
   }
 
-  func settle(_ session: Session) { calls.update(of: session) }
+  func settle(_ session: Session) {
+    calls.update(of: session)
+    derived.follow(session)
+  }
+
+  func used(_ session: Session, _ now: Instant) { derived.markUsed(session, now) }
 
   func added(_ session: Session) { forgetting.arm() }
 
   func ending(_ session: Session) {
+    derived.end(from: session)
     calls.cancel(of: session)
     signIns.sessionEnding(session)
   }

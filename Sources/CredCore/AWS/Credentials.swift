@@ -6,16 +6,38 @@ public struct Credentials: Sendable, Equatable {
   public var expiration: WallTime
   /// Twelve digits; nil unless STS named the assumed role.
   public var accountID: String?
+  /// Nil unless STS named the session.
+  @Boxed public var session: STSSession? = nil
 
   public init(
     accessKeyID: String, secretAccessKey: Secret, sessionToken: Secret, expiration: WallTime,
-    accountID: String? = nil
+    accountID: String? = nil, session: STSSession? = nil
   ) {
     self.accessKeyID = accessKeyID
     self.secretAccessKey = secretAccessKey
     self.sessionToken = sessionToken
     self.expiration = expiration
     self.accountID = accountID
+    self.session = session
+  }
+}
+
+/// What STS tells of the session of credentials.
+public struct STSSession: Sendable, Equatable {
+  /// `arn:PARTITION:sts::ACCOUNT:assumed-role/ROLE/SESSION`.
+  public var arn: String
+  /// Scope-down policies of the session.
+  public var scopes = 0
+  /// How full the session token is, in percent; nil if STS did not say it.
+  public var tokenUtilization: Int?
+  /// The key that signed the call; nil if none did.
+  public var sourceAccessKeyID: String?
+  /// SHA-256 of the policy that was sent, in hexadecimal digits; nil without one.
+  public var policySHA256: String?
+
+  public init(arn: String, scopes: Int = 0) {
+    self.arn = arn
+    self.scopes = scopes
   }
 }
 

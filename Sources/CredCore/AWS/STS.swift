@@ -35,17 +35,17 @@ public struct STS: Sendable, Equatable {
     _ query: RoleQuery, token: Secret
   ) throws(InvalidInput) -> HTTPRequest {
     try query.check()
-    var form = FormBody()
-    form.append("Action", "AssumeRoleWithWebIdentity")
-    form.append("Version", "2011-06-15")
-    form.append("RoleArn", query.roleARN)
-    form.append("RoleSessionName", query.sessionName)
-    form.append("WebIdentityToken", token)
-    if let duration = query.duration { form.append("DurationSeconds", String(duration)) }
-    if let policy = query.policy { form.append("Policy", policy) }
-    for (index, arn) in query.policyARNs.enumerated() {
-      form.append("PolicyArns.member.\(index + 1).arn", arn)
+    return request("AssumeRoleWithWebIdentity") { form in
+      form.append(query)
+      form.append("WebIdentityToken", token)
     }
+  }
+
+  func request(_ action: String, _ parameters: (inout FormBody) -> Void) -> HTTPRequest {
+    var form = FormBody()
+    form.append("Action", action)
+    form.append("Version", "2011-06-15")
+    parameters(&form)
     return HTTPRequest(
       method: .post, url: host.url,
       headers: [HTTPHeader("Content-Type", FormBody.contentType)], body: Secret(form.bytes))
@@ -55,29 +55,47 @@ public struct STS: Sendable, Equatable {
   public static func credentials(
     from reply: HTTPReply
   ) throws(UpstreamFailure) -> CredentialsReply {
+    let document = try successful(reply)
+    return try checked(.sts) { () throws(InvalidInput) in
+      let result = document["AssumeRoleWithWebIdentityResult"]
+      let arn = result?["AssumedRoleUser"]?["Arn"]?.text.exposedText()
+      var credentials = try credentials(in: result, of: arn.flatMap(accountID), at: reply.date)
+      // Something that is no session's ARN says nothing.
+      if credentials.accountID != nil { credentials.session = arn.map { STSSession(arn: $0) } }
+      return CredentialsReply(
+        identity: nil, credentials: credentials, serverTime: reply.date)
+    }
+  }
+
+  /// The `Credentials` of a result.
+  ///
+  /// - Parameter now: the server's time; nil if the reply has none.
+  static func credentials(
+    in result: XMLElement?, of account: String?, at now: WallTime?
+  ) throws(InvalidInput) -> Credentials {
+    guard let members = result?["Credentials"] else {
+      throw InvalidInput(field: "Credentials", reason: "is missing")
+    }
+    let expiration = try WallTime(iso8601: members.requiredText("Expiration"))
+    return Credentials(
+      accessKeyID: try CredentialRules.accessKeyID(members.requiredText("AccessKeyId")),
+      secretAccessKey: try CredentialRules.key(
+        members.required("SecretAccessKey"), "SecretAccessKey"),
+      sessionToken: try CredentialRules.key(members.required("SessionToken"), "SessionToken"),
+      expiration: try CredentialRules.expiration(expiration, at: now), accountID: account)
+  }
+
+  /// The document of a reply that is no error.
+  ///
+  /// - Parameter table: what the operation's errors mean.
+  static func successful(
+    _ reply: HTTPReply, _ table: [FailureTable.Row] = FailureTable.sts
+  ) throws(UpstreamFailure) -> XMLElement {
     guard reply.body.count <= Limits.Upstream.awsReplyBytes else {
       throw .transport(.tooLarge, from: .sts)
     }
-    guard reply.status == 200, !reply.looksLikeHTML else { throw failure(reply) }
-    return try checked(.sts) { () throws(InvalidInput) in
-      let result = try document(reply)["AssumeRoleWithWebIdentityResult"]
-      guard let members = result?["Credentials"] else {
-        throw InvalidInput(field: "Credentials", reason: "is missing")
-      }
-      let account = result?["AssumedRoleUser"]?["Arn"]?.text.exposedText().flatMap(accountID)
-      let expiration = try WallTime(iso8601: members.requiredText("Expiration"))
-      return CredentialsReply(
-        identity: nil,
-        credentials: Credentials(
-          accessKeyID: try CredentialRules.accessKeyID(members.requiredText("AccessKeyId")),
-          secretAccessKey: try CredentialRules.key(
-            members.required("SecretAccessKey"), "SecretAccessKey"),
-          sessionToken: try CredentialRules.key(
-            members.required("SessionToken"), "SessionToken"),
-          expiration: try CredentialRules.expiration(expiration, at: reply.date),
-          accountID: account),
-        serverTime: reply.date)
-    }
+    guard reply.status == 200, !reply.looksLikeHTML else { throw failure(reply, table) }
+    return try checked(.sts) { () throws(InvalidInput) in try document(reply) }
   }
 
   /// `arn:PARTITION:sts::ACCOUNT:assumed-role/ROLE/SESSION`.
@@ -89,14 +107,22 @@ public struct STS: Sendable, Equatable {
     return String(parts[4])
   }
 
-  private static func failure(_ reply: HTTPReply) -> UpstreamFailure {
+  static func check(policy: String) throws(InvalidInput) {
+    guard Limits.Upstream.policyLength.contains(policy.unicodeScalars.count) else {
+      throw InvalidInput(field: "Policy", reason: "is empty or over 2048 characters")
+    }
+  }
+
+  private static func failure(
+    _ reply: HTTPReply, _ table: [FailureTable.Row]
+  ) -> UpstreamFailure {
     let root = try? XMLReader.parse(reply.body.bytes)
     let error = (root?["Error"]).flatMap { error in
       (error["Code"]?.text.exposedText()).flatMap {
         RemoteError(name: $0, message: error["Message"]?.text, hiding: reply.sent)
       }
     }
-    return .aws(reply, error, from: .sts, table: FailureTable.sts)
+    return .aws(reply, error, from: .sts, table: table)
   }
 
   private static func document(_ reply: HTTPReply) throws(InvalidInput) -> XMLElement {
@@ -106,6 +132,19 @@ public struct STS: Sendable, Equatable {
     } catch {
       throw InvalidInput(
         field: "the reply", reason: "is no XML at byte \(error.offset): it \(error.reason)")
+    }
+  }
+}
+
+extension FormBody {
+  /// The parameters of every call that assumes a role.
+  mutating func append(_ query: STS.RoleQuery) {
+    append("RoleArn", query.roleARN)
+    append("RoleSessionName", query.sessionName)
+    if let duration = query.duration { append("DurationSeconds", String(duration)) }
+    if let policy = query.policy { append("Policy", policy) }
+    for (index, arn) in query.policyARNs.enumerated() {
+      append("PolicyArns.member.\(index + 1).arn", arn)
     }
   }
 }
@@ -123,9 +162,7 @@ extension STS.RoleQuery {
     if let duration, !Limits.Upstream.roleSeconds.contains(duration) {
       throw InvalidInput(field: "DurationSeconds", reason: "is not 900 to 43200")
     }
-    if let policy, !Limits.Upstream.policyLength.contains(policy.unicodeScalars.count) {
-      throw InvalidInput(field: "Policy", reason: "is empty or over 2048 characters")
-    }
+    if let policy { try STS.check(policy: policy) }
     guard policyARNs.count <= Limits.Upstream.policyARNs else {
       throw InvalidInput(field: "PolicyArns", reason: "are more than \(Limits.Upstream.policyARNs)")
     }

@@ -4,31 +4,46 @@ public struct AccessRule: Sendable, Hashable {
   /// In a list of users: every user is meant.
   public static let everybody = "*"
   /// Names, or uids in digits.
-  public let users: [String]
+  public private(set) var users: [String]
   /// The ids of the groups. A group that does not exist has no id, and admits no user.
-  public let groups: Set<UInt32>
+  public private(set) var groups: Set<UInt32>
   /// Patterns of units, with `*`, `?` and `[…]`.
-  public let units: [GlobPattern]
-  /// If the list is not empty, the caller's program must be one of these.
-  public let executables: [ExecutableRule]
+  public private(set) var units: [GlobPattern]
+  /// The caller's program must be in each of these lists.
+  public private(set) var executables: [[ExecutableRule]]
   /// Users that may ask on behalf of others: names, or uids in digits.
   public let impersonators: [String]
   /// Whether the profile has no list at all, not even one of groups that do not exist.
-  public let isOpen: Bool
+  public var isOpen: Bool { hasNoLists && executables.isEmpty }
   /// Whether there is no list of users, groups or units.
-  private let hasNoLists: Bool
+  private var hasNoLists: Bool
+  /// Whether the profile names users, groups or units by itself, be it everybody.
+  private let hasOwnLists: Bool
 
   /// - Parameter groupID: finds a group's id by its name.
   public init(_ profile: ProfileSettings, groupID: (String) -> UInt32?) {
     users = profile.allowUsers.filter { $0 != Self.everybody }
     groups = Set(profile.allowGroups.compactMap { Self.id($0) ?? groupID($0) })
     units = profile.allowUnits.map(GlobPattern.init)
-    executables = ExecutableRule.list(profile.allowExecutables)
+    let list = ExecutableRule.list(profile.allowExecutables)
+    executables = list.isEmpty ? [] : [list]
     impersonators = profile.impersonate
-    hasNoLists =
-      profile.allowUsers.contains(Self.everybody)
-      || (profile.allowUsers.isEmpty && profile.allowGroups.isEmpty && profile.allowUnits.isEmpty)
-    isOpen = hasNoLists && executables.isEmpty
+    hasOwnLists =
+      !profile.allowUsers.isEmpty || !profile.allowGroups.isEmpty || !profile.allowUnits.isEmpty
+    hasNoLists = profile.allowUsers.contains(Self.everybody) || !hasOwnLists
+  }
+
+  /// The rule of a derived profile. With lists of its own they alone count. Else all of its source's
+  /// hold, and its own programs narrow them further. Who may act for others is never inherited.
+  func inheriting(from source: AccessRule?) -> AccessRule {
+    guard let source, !hasOwnLists else { return self }
+    var rule = self
+    rule.users = source.users
+    rule.groups = source.groups
+    rule.units = source.units
+    rule.hasNoLists = source.hasNoLists
+    rule.executables = source.executables + executables
+    return rule
   }
 
   /// Whether the rule depends on the caller's unit.
@@ -39,7 +54,7 @@ public struct AccessRule: Sendable, Hashable {
   public var needsExecutable: Bool { !executables.isEmpty }
   /// The paths of programs for which the rule depends on the content of the file.
   public var digestPaths: [GlobPattern] {
-    executables.filter { !$0.digests.isEmpty }.map(\.path)
+    executables.joined().filter { !$0.digests.isEmpty }.map(\.path)
   }
 
   public func allows(_ caller: Caller) -> Bool { admits(caller) && allowsExecutable(of: caller) }
@@ -72,7 +87,7 @@ public struct AccessRule: Sendable, Hashable {
   private func allowsExecutable(of caller: Caller) -> Bool {
     guard needsExecutable else { return true }
     guard let executable = caller.executable else { return false }
-    return executables.contains { $0.allows(executable) }
+    return executables.allSatisfy { $0.contains { $0.allows(executable) } }
   }
 
   /// Whether the user, groups or unit are admitted.

@@ -1,14 +1,16 @@
 /// Turns sections into settings and reports all problems.
 struct ConfigurationReader {
   let environment: (String) -> String?
+  let policyFile: (_ path: String) -> Result<[UInt8], InvalidValue>
   var diagnostics: DiagnosticList
-  private(set) var configuration = Configuration()
+  var configuration = Configuration()
   /// Every backend with a header, even if its section has errors, because a profile may name it.
   private var backendHeaders: [(name: String, position: SourcePosition)] = []
   private var backendTypes: [String: BackendType] = [:]
   private var backendReferences: [BackendReference] = []
   /// What only the types of all backends can judge.
   private var sectionsWithoutPool: [(profile: ProfileSettings, section: INISection)] = []
+  private var derivedSections: [(profile: ProfileSettings, section: INISection)] = []
   private var profileCount = 0
   /// Where each profile begins, by name.
   private(set) var profileHeaders: [String: SourcePosition] = [:]
@@ -30,8 +32,13 @@ struct ConfigurationReader {
     }
   }
 
-  init(environment: @escaping (String) -> String?, diagnostics: DiagnosticList) {
+  init(
+    environment: @escaping (String) -> String?,
+    policyFile: @escaping (_ path: String) -> Result<[UInt8], InvalidValue>,
+    diagnostics: DiagnosticList
+  ) {
     self.environment = environment
+    self.policyFile = policyFile
     self.diagnostics = diagnostics
   }
 
@@ -39,6 +46,7 @@ struct ConfigurationReader {
     for section in document.sections { read(section) }
     checkReferences()
     for (profile, section) in sectionsWithoutPool { checkPool(of: profile, section) }
+    checkSources(derivedSections)
     checkRedirectURIs()
     checkCapacity()
     checkKeptSessions()
@@ -142,7 +150,11 @@ struct ConfigurationReader {
       require("developer_provider", with: "backend", section)
     }
     require("backend", with: "link_backend", section)
-    if section["identity_pool_id"] == nil { sectionsWithoutPool.append((settings, section)) }
+    if section["source_profile"] != nil {
+      derivedSections.append((settings, section))
+    } else if section["identity_pool_id"] == nil {
+      sectionsWithoutPool.append((settings, section))
+    }
     if let name {
       configuration.profiles[name] = settings
       profileHeaders[name] = section.position

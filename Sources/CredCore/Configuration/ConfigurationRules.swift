@@ -7,7 +7,12 @@ extension ConfigurationReader {
     }
     require("web_identity_provider", with: "web_identity_token_file", section)
     require("web_identity_token_file", with: "web_identity_provider", section)
-    checkFlow(profile, section)
+    // A wrong name counts as present.
+    if section["source_profile"] != nil {
+      checkDerived(profile, section)
+    } else {
+      checkFlow(profile, section)
+    }
     checkPartition(profile, section)
     checkEverybody(profile, section)
     checkTokens(profile, section)
@@ -36,7 +41,7 @@ extension ConfigurationReader {
       if section["role_arn"] == nil {
         diagnostics.error(at: section.position(of: "flow"), "flow: basic requires 'role_arn'")
       }
-      if profile.duration < .seconds(30 * 60) {
+      if profile.roleDuration < .seconds(30 * 60) {
         diagnostics.warning(
           at: section.position(of: "duration"),
           "duration: under 30m, clients that refresh 15m before expiration ask all the time")
@@ -124,7 +129,7 @@ extension ConfigurationReader {
   mutating func checkCapacity() {
     for (name, profile) in configuration.profiles.sorted(by: { $0.key < $1.key })
     where !profile.identityPoolID.isEmpty {
-      let lifetime = profile.flow == .basic ? profile.duration : Self.enhancedLifetime
+      let lifetime = profile.flow == .basic ? profile.roleDuration : Self.enhancedLifetime
       let exchange =
         profile.flow == .basic
         ? ("assume_role_rate_limit", configuration.daemon.assumeRoleRate)

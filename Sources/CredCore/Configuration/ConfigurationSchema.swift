@@ -43,10 +43,10 @@ struct ConfigurationKey<Settings>: Sendable {
   /// A key for a property that is nil without the key.
   init<Value>(
     _ name: String, _ property: any WritableKeyPath<Settings, Value?> & Sendable,
-    _ syntax: ValueSyntax<Value>, required: Bool = false
+    _ syntax: ValueSyntax<Value>, standard: String? = nil, required: Bool = false
   ) {
     reference = ConfigurationKeyReference(
-      name: name, types: [], syntax: syntax.name, standard: nil, isRequired: required)
+      name: name, types: [], syntax: syntax.name, standard: standard, isRequired: required)
     takesVariables = syntax.takesVariables
     assign = { value, _, settings throws(InvalidValue) in
       settings[keyPath: property] = try syntax.read(value)

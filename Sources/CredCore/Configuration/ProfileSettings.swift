@@ -24,15 +24,17 @@ public struct ProfileSettings: Sendable, Equatable {
   /// ``Limits/Upstream/userIdentifierLength`` characters.
   public var userIdentifier = Template.user
   public var flow = Flow.enhanced
-  /// Never nil in the basic flow; a custom role in the enhanced one.
+  /// Never nil in the basic flow; a custom role in the enhanced one; of a derived profile, the role that
+  /// is assumed from its source.
   public var roleARN: String?
-  /// Basic flow: expanded, `[\w+=,.@-]{2,64}`.
+  /// Name of a role's session: expanded, `[\w+=,.@-]{2,64}`.
   public var roleSessionName = Template.user
-  /// Basic flow: the requested lifetime, 15 min to 12 h.
-  public var duration: Duration = .seconds(3600)
-  /// Basic flow: file with a session policy.
+  /// The requested lifetime: 15 min to 12 h in the basic flow, 15 min to 1 h of a role that is assumed
+  /// from another one, 1 min to 36 h of narrowed credentials.
+  public var duration: Duration?
+  /// File with a session policy.
   public var policyFile: String?
-  /// Basic flow: managed session policies.
+  /// Managed session policies of a role.
   public var policyARNs: [String] = []
   /// Whether users without a sign-in get an unauthenticated identity.
   public var guest = false
@@ -73,10 +75,19 @@ public struct ProfileSettings: Sendable, Equatable {
   /// The developer token's key in the logins map; nil for the key of the region's partition.
   public var loginsKey: String?
 
+  /// What only a derived profile has.
+  public var derived = DerivedSettings()
+  /// Whether programs get its credentials, and not only those of profiles that are derived from it.
+  public var vendCredentials = true
+
   public init(name: String, identityPoolID: String) {
     self.name = name
     self.identityPoolID = identityPoolID
   }
+
+  /// The lifetime that is asked for in the basic flow.
+  public var roleDuration: Duration { duration ?? Self.standardRoleDuration }
+  public static let standardRoleDuration = Duration.seconds(3600)
 
   /// The AWS region in the pool's id.
   public var region: String { String(identityPoolID.prefix { $0 != ":" }) }
@@ -98,7 +109,7 @@ extension ConfigurationSchema {
       .template(
         length: Limits.Upstream.roleSessionNameLength.upperBound, where: \.isRoleSessionText),
       standard: "{user}"),
-    .init("duration", \.duration, .seconds(Limits.Upstream.roleSeconds), standard: "1h"),
+    .init("duration", \.duration, .seconds(Limits.Upstream.sessionSeconds), standard: "1h"),
     .init("policy_file", \.policyFile, .path),
     .init(
       "policy_arns", \.policyARNs,
@@ -129,5 +140,26 @@ extension ConfigurationSchema {
     .init("dualstack", \.dualstack, .yesNo, standard: "no"),
     .init("ca_file", \.caFile, .path),
     .init("logins_key", \.loginsKey, .loginsKey),
+    .init("source_profile", \.derived.source, .sectionName),
+    .init("region", \.derived.region, .region),
+    .init(
+      "session_description", \.derived.description,
+      .text("2 to 256 characters of ASCII", where: \.isSessionDescription)),
+    .init(
+      "external_id", \.derived.externalID,
+      .text("2 to 1224 letters, digits or any of _+=,.@:/-", where: \.isExternalID)),
+    .init(
+      family: "session_tags.", syntax: "a text (with {user}, {uid}, {host})"
+    ) { value, name, settings throws(InvalidValue) in
+      try settings.derived.addTag(name, value)
+    },
+    .init(
+      "transitive_tags", \.derived.transitiveTags,
+      .list(of: "a tag's name", most: Limits.Upstream.sessionTags, where: \.isSessionTagName)),
+    .init(
+      "source_identity", \.derived.sourceIdentity,
+      .template(
+        length: Limits.Upstream.roleSessionNameLength.upperBound, where: \.isRoleSessionText)),
+    .init("vend_credentials", \.vendCredentials, .yesNo, standard: "yes"),
   ]
 }

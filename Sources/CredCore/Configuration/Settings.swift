@@ -5,6 +5,8 @@ public struct Configuration: Sendable, Equatable {
   public var backends: [String: BackendSettings] = [:]
   /// By name. A request that names no profile means `default`.
   public var profiles: [String: ProfileSettings] = [:]
+  /// The session policies of derived profiles, by their paths as the configuration has them.
+  public internal(set) var policies: [String: SessionPolicy] = [:]
 
   public init() {}
 
@@ -21,13 +23,21 @@ public struct Configuration: Sendable, Equatable {
 
   /// Reads files in the given order and reports all problems at once.
   ///
-  /// - Parameter environment: the value of a variable, for `${NAME}` in paths.
+  /// - Parameters:
+  ///   - policyFile: reads the file of a derived profile's policy, and says what is wrong with it or its
+  ///     place.
+  ///   - environment: the value of a variable, for `${NAME}` in paths.
   public static func read(
-    _ sources: [ConfigurationSource], environment: @escaping (String) -> String?
+    _ sources: [ConfigurationSource],
+    policyFile: @escaping (_ path: String) -> Result<[UInt8], InvalidValue> = { _ in
+      .failure(InvalidValue("cannot be read here"))
+    },
+    environment: @escaping (String) -> String?
   ) -> ConfigurationReading {
     var lines = INIReader()
     lines.read(sources)
-    var reader = ConfigurationReader(environment: environment, diagnostics: lines.diagnostics)
+    var reader = ConfigurationReader(
+      environment: environment, policyFile: policyFile, diagnostics: lines.diagnostics)
     reader.read(lines.document)
     return ConfigurationReading(
       configuration: reader.diagnostics.hasErrors ? nil : reader.configuration,
@@ -47,6 +57,8 @@ public enum VendedToken: String, Sendable, CaseIterable {
   case access
   /// In addition to `access`: also an access token that may change the user's account.
   case account
+  /// Where `vend_credentials = no`: the developer token, by which its holder gets the wide role.
+  case developer
 
   /// The kind of token; nil for `account`, which only extends `access`.
   var kind: TokenKind? {
@@ -54,6 +66,7 @@ public enum VendedToken: String, Sendable, CaseIterable {
     case .id: .id
     case .access: .access
     case .account: nil
+    case .developer: .developer
     }
   }
 }

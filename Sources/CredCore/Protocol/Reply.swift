@@ -70,13 +70,14 @@ extension RenderedReply {
   /// - Parameter logoutURL: the page that ends the browser's own session at a provider.
   public static func session(
     profile: String, state: ReportedState, identityID: IdentityID? = nil,
-    signedIn: SignedIn? = nil, logoutURL: String? = nil
+    signedIn: SignedIn? = nil, logoutURL: String? = nil, derived: DerivedReport? = nil
   ) -> RenderedReply {
     RenderedReply { writer in
       writer.field("Profile", profile)
       writer.field("State", state.rawValue)
       writer.field("IdentityId", identityID)
       writer.append(signedIn)
+      writer.append(derived)
       writer.field("LogoutUrl", logoutURL)
     }
   }

@@ -44,6 +44,7 @@ extension JSONWriter {
     field("State", session.state.rawValue)
     field("IdentityId", session.identityID)
     append(session.signedIn)
+    append(session.derived)
     field("Expiration", session.expiration)
     field("NextRefresh", session.nextRefresh)
     field("NextRefreshReason", session.nextRefreshReason)
@@ -71,6 +72,11 @@ extension JSONWriter {
   fileprivate mutating func append(_ profile: ProfileReport) {
     beginObject()
     field("Profile", profile.name)
+    append(profile.derived)
+    if !profile.givesCredentials {
+      key("Credentials")
+      bool(false)
+    }
     field("SignIn") { writer in
       writer.key("Means")
       writer.beginArray()
@@ -117,6 +123,10 @@ public struct ProfileReport: Sendable, Equatable {
   public var redirectURIs: [String]
   /// The providers among which a sign-in by browser may choose.
   public var identityProviders: [String]
+  /// Nil for a profile with an identity of its own.
+  public var derived: DerivedReport?
+  /// Whether programs get its credentials, and not only those of derived profiles.
+  public var givesCredentials = true
 
   public init(
     name: String, means: [SignInMeans], redirectURIs: [String] = [],
@@ -239,6 +249,8 @@ public struct SessionReport: Sendable, Equatable {
   public var state: ReportedState
   public var identityID: IdentityID?
   public var signedIn: SignedIn?
+  /// Nil for a session with an identity of its own.
+  public var derived: DerivedReport?
   /// The expiration of the held credentials.
   public var expiration: WallTime?
   public var nextRefresh: WallTime?

@@ -12,6 +12,8 @@ enum TokenSource {
   case provider(ProviderSession)
   /// No token: an unauthenticated identity.
   case guest
+  /// The credentials of the session from which this one is derived.
+  case source
 
   /// How the user is signed in after a success; nil for guests.
   var method: SignInMethod? {
@@ -22,6 +24,7 @@ enum TokenSource {
     case .tokenFile: .tokenFile
     case .provider(let session): .provider(session)
     case .guest: nil
+    case .source: .source
     }
   }
 }
@@ -46,7 +49,8 @@ extension Held {
     }
     let readsFile = plan.tokenFileProvider != nil && !refresh.hasReadTokenFile
     switch tokenSource(plan, claimed: claimed) {
-    case nil: return nil
+    // A derived session chooses its calls by itself.
+    case nil, .source: return nil
     case .provider(let session):
       return providerCall(session, for: refresh, plan, identityOfTokens, now)
     case .backend where refresh.isForLink:
@@ -183,6 +187,7 @@ extension Held {
     case .signedIn(.logins): .logins
     case .signedIn(.provider(let session)): .provider(session)
     case .signedIn(.tokenFile), .tokensInvalid(.tokenFile): .tokenFile
+    case .signedIn(.source): nil
     case .tokensInvalid(.developerToken): plan.sourceOfNextToken
     case .tokensInvalid: nil
     case .signedOut(byUser: false): plan.unattendedSource

@@ -18,6 +18,8 @@ public enum MachineEvent: Sendable {
   case waiterLeft(UInt64)
   /// The daemon stops and answers every waiting client itself. Calls under way go on.
   case waitersDismissed
+  /// The session from which this one is derived has changed.
+  case sourceChanged(SourceFacts)
   /// The call with that id ended.
   case callFinished(CallID, UpstreamOutcome)
   /// ``SessionMachine/unattendedStart(signingIn:)`` has come, and the user may use the profile.

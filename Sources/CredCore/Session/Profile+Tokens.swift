@@ -7,6 +7,11 @@ extension Profile {
   public func tokenKind(
     _ asked: TokenKind?, holdsToken: Bool
   ) throws(ProtocolError) -> TokenKind {
+    guard source == nil else {
+      throw ProtocolError(
+        .accessDenied, "profile '\(settings.name)' hands out no tokens: it gives credentials alone")
+    }
+    let asked = try settings.vendCredentials ? asked : narrowedKind(asked)
     guard plan.backend.issuer != nil || plan.link != nil else {
       guard asked == nil || asked == .developer else {
         throw .invalid(
@@ -38,6 +43,18 @@ extension Profile {
       throw ProtocolError(
         .accessDenied,
         "profile '\(settings.name)' hands out no \(kind.rawValue) tokens: see vend_tokens")
+    }
+    return kind
+  }
+
+  /// Where credentials are not given, tokens by which others could get them are given only by name.
+  private func narrowedKind(_ asked: TokenKind?) throws(ProtocolError) -> TokenKind {
+    let named = settings.vendTokens.compactMap(\.kind)
+    guard let kind = asked ?? named.first, named.contains(kind) else {
+      throw ProtocolError(
+        .accessDenied,
+        "profile '\(settings.name)' gives no credentials, and only the tokens that vend_tokens names: "
+          + (named.isEmpty ? "none" : named.map(\.rawValue).joined(separator: ", ")))
     }
     return kind
   }

@@ -11,6 +11,11 @@ public final class Profile: Sendable, Equatable {
   /// The profile as it would be with its `link_backend` as only backend: users sign in through it
   /// to be linked. Nil without a `link_backend`.
   public let link: Profile?
+  /// The profile whose credentials sign the call for this one's; nil for a profile with an identity of
+  /// its own.
+  public let source: Profile?
+  /// How it gets credentials from its source; nil without one.
+  public let derivation: Derivation?
   public let access: AccessRule
   /// Whether a uid without a name cannot use it.
   public let needsUserName: Bool
@@ -25,25 +30,38 @@ public final class Profile: Sendable, Equatable {
   public init(
     _ settings: ProfileSettings, in configuration: Configuration, groupID: (String) -> UInt32?
   ) throws(InvalidInput) {
+    let source = try Self.source(of: settings, in: configuration, groupID: groupID)
+    let settings = Self.effective(settings, from: source)
     self.settings = settings
+    self.source = source
+    derivation = try Self.derivation(of: settings, from: source, in: configuration)
     backend = configuration.backend(of: settings)
     identityPool =
       settings.identityPoolID.isEmpty ? nil : try PlacedIdentityPool(settings)
-    access = AccessRule(settings, groupID: groupID)
-    needsUserName = configuration.needsUserName(settings)
+    access = AccessRule(settings, groupID: groupID).inheriting(from: source?.access)
+    needsUserName =
+      configuration.needsUserName(settings) || derivation?.needsUserName ?? false
+      || source?.needsUserName ?? false
     link = try Self.link(of: settings, in: configuration, groupID: groupID)
     var plan = SessionPlan(
       backend: try backend?.kind.trust(in: settings) ?? .none, flow: settings.flow,
       allowsGuests: settings.guest, tokenFileProvider: settings.webIdentityProvider,
       developerLoginKey: settings.loginsKey ?? AWSPartition.loginsKey(region: settings.region),
       keepsAccessToken: settings.vendTokens.contains { $0 != .id })
-    plan.givesTokensAlone = identityPool == nil
+    plan.givesTokensAlone = identityPool == nil && derivation == nil
+    plan.derived = derivation.map { DerivedPlan($0) }
     plan.link = link?.plan.backend.issuer
     plan.providerName = (link?.backend ?? backend)?.kind.providerName
     self.plan = plan
-    identityFingerprint = Fingerprint(identityOf: settings, backend, plan)
-    credentialsFingerprint = Fingerprint(
-      credentialsOf: settings, backend, of: identityFingerprint)
+    if let source, let derivation {
+      identityFingerprint = Fingerprint(identityOf: settings, from: source)
+      credentialsFingerprint = Fingerprint(
+        credentialsOf: settings, derivation, from: source, of: identityFingerprint)
+    } else {
+      identityFingerprint = Fingerprint(identityOf: settings, backend, plan)
+      credentialsFingerprint = Fingerprint(
+        credentialsOf: settings, backend, of: identityFingerprint)
+    }
     backendFingerprint = Fingerprint(placeOf: backend, plan.backend.issuer)
   }
 
@@ -51,6 +69,7 @@ public final class Profile: Sendable, Equatable {
     if one === other { return true }
     return one.settings == other.settings && one.backend == other.backend
       && one.identityPool == other.identityPool && one.plan == other.plan && one.link == other.link
+      && one.source == other.source && one.derivation == other.derivation
       && one.access == other.access
       && one.needsUserName == other.needsUserName
       && one.identityFingerprint == other.identityFingerprint

@@ -44,6 +44,10 @@ struct Refresh: Sendable, Equatable {
   var unreadLogins: [LoginsMap.Login] = []
   /// The call has the first of them alone.
   var provesLogin = false
+  /// The source was asked for credentials with enough time left.
+  var hasAskedSource = false
+  /// The call is signed with the source's credentials.
+  var isDeriving = false
   /// The identity of the session's user as the refresh began.
   var knownIdentity: IdentityID?
 

@@ -25,6 +25,8 @@ struct RemedyFacts {
   let held: Held
   let source: TokenSource?
   let signIn: SignInUnderWay?
+  /// Whether the source's credentials are older than a minute.
+  var isSourceOld = false
 
   /// Whether the client chose the identity, so that no other one is an answer.
   fileprivate var mustKeepIdentity: Bool {
@@ -48,6 +50,7 @@ extension Refresh {
     case .backend:
       return withoutLogins(failure, facts) ?? withoutLink(failure, facts)
         ?? ofBackend(failure, facts)
+    case .source: return ofSource(failure, facts)
     case .token, .logins, .tokenFile, .guest, nil: return withoutBackend(failure, facts)
     }
   }
@@ -124,6 +127,19 @@ extension Refresh {
       (.dropIdentityThenNewToken, .guest), (.dropIdentityThenNewToken, .logins),
       (.dropIdentityThenNewToken, .tokenFile), (.conflict, .logins), (.conflict, .tokenFile):
       return with(.newIdentity, dropping: .identity) { $0.openIDToken = nil }
+    default: return .none
+    }
+  }
+
+  // MARK: With a source's credentials
+
+  /// STS does not take the source's credentials, or an older session of the source's role may have been
+  /// revoked: the source is renewed, once.
+  private func ofSource(_ failure: UpstreamFailure, _ facts: RemedyFacts) -> Remedy {
+    switch failure.failureClass {
+    case .newTokenOnce: return with(.newToken) { $0.hasAskedSource = false }
+    case .poolMisconfigured where failure.reason == "AccessDenied" && facts.isSourceOld:
+      return with(.newToken) { $0.hasAskedSource = false }
     default: return .none
     }
   }

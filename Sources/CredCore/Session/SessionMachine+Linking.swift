@@ -94,7 +94,7 @@ extension SessionMachine {
       if let link = held.link { replaceLink(link.replacing(refreshToken: token)) }
       linkFailed(failure, &context)
     case .failed(let failure): linkFailed(failure, &context)
-    case .signedIn, .fileToken, .token, .identity, .credentials: break
+    case .signedIn, .fileToken, .token, .identity, .credentials, .sourceRenewed, .derived: break
     }
   }
 

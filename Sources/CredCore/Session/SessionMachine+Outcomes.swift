@@ -54,7 +54,18 @@ extension SessionMachine {
       startNextCall(refresh, &context)
     case .credentials(let credentials, let identityID, let lifetime):
       credentialsReceived(credentials, of: identityID, lifetime, refresh, &context)
+    case .sourceRenewed:
+      refresh.hasAskedSource = true
+      startNextCall(refresh, &context)
+    case .derived(_, let lifetime) where lifetime <= .zero:
+      outcomeReceived(call, .failed(.credentialsExpired), &context)
+    case .derived(let credentials, let lifetime):
+      derivedReceived(credentials, lifetime, refresh, &context)
     case .failed(let failure):
+      if takesOlderSource(refresh, context.now) {
+        refresh.hasAskedSource = true
+        return startNextCall(refresh, &context)
+      }
       if !awaitsPassword, let next = remedy(refresh, failure, &context) {
         return startNextCall(next, &context)
       }
@@ -127,7 +138,9 @@ extension SessionMachine {
   ) -> Refresh? {
     let remedy = refresh.remedy(
       after: failure,
-      RemedyFacts(plan: plan, held: held, source: tokenSource, signIn: signIn))
+      RemedyFacts(
+        plan: plan, held: held, source: tokenSource, signIn: signIn,
+        isSourceOld: isSourceOld(context.now)))
     if remedy.drops.contains(.token) { held.token = nil }
     if remedy.drops.contains(.loginsOfClients) { held.dropLoginsOfClients(plan) }
     if remedy.drops.contains(.idToken), let method = remedy.next?.method {

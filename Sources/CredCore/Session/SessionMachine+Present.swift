@@ -15,7 +15,7 @@ extension ProviderConversation.Present {
     switch machine.state.method {
     case nil:
       if machine.state == .guest { linksTo = identity }
-    case .host: break
+    case .host, .source: break
     case .password: if machine.plan.link == nil { user = User(shown: "a user by password") }
     case .provider(let session): user = User(session)
     case .developerToken, .logins, .tokenFile: user = User(shown: "a user by token")

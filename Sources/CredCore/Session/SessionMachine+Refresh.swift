@@ -170,6 +170,7 @@ extension SessionMachine {
     refresh.bringsLink = held.bringsLink(call)
     refresh.bringsLogins = held.bringsLogins(call, plan)
     refresh.provesLogin = refresh.provesLogin(by: call)
+    if case .derive = call { refresh.isDeriving = true } else { refresh.isDeriving = false }
     if case .renewProviderTokens(let session, _) = call {
       refresh.renewsLink = session.issuer == plan.link
       renewal = ProviderRenewal(call: id, token: session.refreshToken, started: context.now)
@@ -179,7 +180,8 @@ extension SessionMachine {
   }
 
   private func nextCall(for refresh: Refresh, _ now: Instant) -> UpstreamCall? {
-    held.nextCall(
+    if plan.derived != nil { return derivedCall(for: refresh, now) }
+    return held.nextCall(
       for: refresh, plan, claimed: signIn?.claimedIdentity, renewing: linkToRenew(refresh, now), now
     )
   }
@@ -187,5 +189,8 @@ extension SessionMachine {
   // MARK: Where the tokens come from
 
   /// Nil if only a sign-in helps.
-  var tokenSource: TokenSource? { held.tokenSource(plan, claimed: signIn?.claimedIdentity) }
+  var tokenSource: TokenSource? {
+    guard plan.derived == nil else { return source?.canRefresh ?? false ? .source : nil }
+    return held.tokenSource(plan, claimed: signIn?.claimedIdentity)
+  }
 }

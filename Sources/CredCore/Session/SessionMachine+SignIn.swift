@@ -136,7 +136,7 @@ extension SessionMachine {
   private func isProvenByCognito(_ method: SignInMethod) -> Bool {
     switch method {
     case .developerToken, .logins, .provider: signIn?.kind == .tokens
-    case .host, .password, .tokenFile: false
+    case .host, .password, .tokenFile, .source: false
     }
   }
 

@@ -66,7 +66,7 @@ extension SessionMachine {
       // In a profile that signs in unattended, a session is a guest's only after a logout.
       setState(.signedOut(byUser: plan.worksUnattended), &context)
     case .signedIn(.host), .signedIn(.tokenFile), .signedIn(.password),
-      .signedIn(.provider), .signedOut:
+      .signedIn(.provider), .signedIn(.source), .signedOut:
       // These users sign in again without the dropped parts.
       break
     }
@@ -241,7 +241,10 @@ extension Profile {
   public func change(to next: Profile) -> ProfileChange {
     if identityFingerprint != next.identityFingerprint { return .identity }
     var change = ProfileChange.nothingHeld
-    if credentialsFingerprint != next.credentialsFingerprint { change.insert(.credentials) }
+    // Of a derived profile every key counts: what was given under the old ones may be wider.
+    if credentialsFingerprint != next.credentialsFingerprint || derivation != nil && self != next {
+      change.insert(.credentials)
+    }
     if backendFingerprint != next.backendFingerprint { change.insert(.backend) }
     if link?.backendFingerprint != next.link?.backendFingerprint { change.insert(.link) }
     return change

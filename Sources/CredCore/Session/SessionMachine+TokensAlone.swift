@@ -30,7 +30,10 @@ extension SessionMachine {
   public var received: Instant? { held.renewed(plan)?.received }
 
   /// When it is renewed if it is in use.
-  public var refreshAt: Instant? { held.renewed(plan)?.at }
+  public var refreshAt: Instant? {
+    let planned = held.renewed(plan)?.at
+    return isBehindSource ? planned.map { min($0, source?.received ?? $0) } : planned
+  }
 }
 
 extension Held {

@@ -25,7 +25,8 @@ extension SessionMachine {
     case .credentials:
       if let credentials = held.credentials, credentials.servableUntil > now {
         let isBest = credentials.freshUntil > now || waiter.minimumLife != nil
-        let offer = Waiter.Offer(credentials)
+        var offer = Waiter.Offer(credentials)
+        offer.nextLifetime = nextLifetime
         if waiter.accepts(offer, now) {
           if isBest { return .giveCredentials(waiter.id) }
           let waits = waitsForFresher(waiter) && now < waiter.acceptsStaleFrom
@@ -112,7 +113,12 @@ extension SessionMachine {
       .tooManyRequests, "refreshed a moment ago", retryAfter: earliestStart(for: waiter) - now)
   }
 
-  var signInRequired: ProtocolError { held.signInRequired(after: lastFailure?.failure) }
+  var signInRequired: ProtocolError {
+    guard plan.derived == nil else {
+      return ProtocolError(.signInRequired, source?.refusal ?? "nobody is signed in")
+    }
+    return held.signInRequired(after: lastFailure?.failure)
+  }
 }
 
 extension ProtocolError {

@@ -39,6 +39,8 @@ public struct SessionMachine: Sendable {
   /// Nil unless a backend answers with 401 in a web page.
   @Boxed var unauthorizedPages: UnauthorizedPages? = nil
   var waiters: [Waiter] = []
+  /// Nil unless the session is derived from another one.
+  @Boxed public internal(set) var source: SourceFacts? = nil
 
   /// - Parameter identityID: known from an earlier session.
   public init(plan: SessionPlan, identityID: IdentityID? = nil, now: Instant) {
@@ -95,6 +97,7 @@ public struct SessionMachine: Sendable {
       waiters = []
       signIn?.client = nil
       signIn?.onlookers = []
+    case .sourceChanged(let facts): sourceChanged(facts, &context)
     case .callFinished(let call, let outcome): outcomeReceived(call, outcome, &context)
     case .renewalDue: renewUnattended(&context)
     case .timePassed: break
@@ -237,7 +240,9 @@ extension SessionMachine {
   }
 
   /// Whether a client waits for that call.
-  public var isAwaited: Bool { !waiters.isEmpty || signIn?.nextTimeout != nil }
+  public var isAwaited: Bool {
+    waiters.contains { !$0.isUnattended } || signIn?.nextTimeout != nil
+  }
 
   /// Whether a caller waits, a sign-in is carried out or a refresh is under way.
   public var isBusy: Bool {

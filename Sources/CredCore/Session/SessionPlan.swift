@@ -25,6 +25,8 @@ public struct SessionPlan: Sendable, Equatable {
   /// The provider whose sign-ins are linked to the user of the backend; nil without such a
   /// provider.
   @Boxed public internal(set) var link: ProviderIssuer? = nil
+  /// Nil for a profile with an identity of its own.
+  @Boxed public internal(set) var derived: DerivedPlan? = nil
   // Small fields come last: a session's other small values fill the rest of their word.
   public var flow: ProfileSettings.Flow
   /// Unauthenticated identities are allowed.

@@ -38,7 +38,8 @@ extension SignInState {
   public var isPersonal: Bool {
     switch method {
     case .password, .developerToken, .logins, .provider: true
-    case .host, .tokenFile, nil: false
+    // A derived session's source says how its user signed in.
+    case .host, .tokenFile, .source, nil: false
     }
   }
 }
@@ -66,6 +67,8 @@ public enum SignInMethod: Sendable, Equatable {
   case tokenFile
   /// A provider accepted the user.
   case provider(ProviderSession)
+  /// The user is that of the session from which this one is derived.
+  case source
 
   /// The method after a refusal, without the backend's session token, which the backend does not
   /// accept any more.
@@ -76,7 +79,7 @@ public enum SignInMethod: Sendable, Equatable {
         BackendSession(
           token: Secret([]), developerUserIdentifier: session.developerUserIdentifier))
     case .provider(let session): .provider(session.withoutTokens)
-    case .host, .developerToken, .logins, .tokenFile: self
+    case .host, .developerToken, .logins, .tokenFile, .source: self
     }
   }
 }

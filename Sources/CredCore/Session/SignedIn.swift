@@ -58,6 +58,7 @@ extension Held {
     let until = signInEnd(plan).map(wallTime)
     switch state.method {
     case nil: return state == .guest ? SignedIn(by: .guest) : nil
+    case .source: return nil
     case .host: return SignedIn(by: .host, username: hostName, subject: link?.subject)
     case .password:
       return SignedIn(by: .password, username: username, subject: link?.subject)

@@ -27,7 +27,9 @@ struct UnauthorizedPages: Sendable, Equatable {
       if case .backend = failure.upstream, !failure.isWithheld { self[keyPath: path] = nil }
     case .signedIn: self = UnauthorizedPages()
     case .token: session = nil
-    case .providerTokens, .refreshTokenReplaced, .fileToken, .identity, .credentials: break
+    case .providerTokens, .refreshTokenReplaced, .fileToken, .identity, .credentials,
+      .sourceRenewed, .derived:
+      break
     }
     return outcome
   }

@@ -45,6 +45,10 @@ public enum UpstreamCall: Sendable, Equatable {
   case getCredentials(identityID: IdentityID, logins: LoginsMap, customRoleARN: String? = nil)
   /// AssumeRoleWithWebIdentity: the basic flow.
   case assumeRole(identityID: IdentityID, token: Secret)
+  /// Asks the session from which this one is derived for credentials. It is no call of the network.
+  case renewSource(SourceDemand)
+  /// GetScopedCredentials or AssumeRole, signed with a source's credentials.
+  case derive(from: SourceCredentials)
 }
 
 extension UpstreamCall {
@@ -68,5 +72,9 @@ public enum UpstreamOutcome: Sendable, Equatable {
   case identity(IdentityID)
   /// `lifetime` is the remaining time of the credentials by the server's clock.
   case credentials(Credentials, identityID: IdentityID, lifetime: Duration)
+  /// The source has what was asked for: its ``SourceFacts`` came before.
+  case sourceRenewed
+  /// Credentials that a source's have signed for, with their remaining time by STS's clock.
+  case derived(Credentials, lifetime: Duration)
   case failed(UpstreamFailure)
 }

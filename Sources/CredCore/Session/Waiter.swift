@@ -30,6 +30,10 @@ public struct Waiter: Sendable, Equatable {
   public let arrived: Instant
   /// When the caller is answered at the latest.
   public let deadline: Instant
+  /// Whether no client waits, but a derived session that is renewed because it is in use.
+  public var isUnattended = false
+  /// Whether a forced refresh leaves the source of a derived session as it is.
+  public var sparesSource = false
 
   public init(
     id: UInt64, want: Want, minimumLife: Duration? = nil, mustRefresh: Bool = false,
@@ -58,6 +62,8 @@ extension Waiter {
     let received: Instant
     /// Nil if the lifetime is unknown.
     let lifetime: Duration?
+    /// The lifetime of the next one, if ``isRepeatable``.
+    var nextLifetime: Duration?
     /// Until when it is handed out to callers without demands.
     let usableUntil: Instant
     /// Whether it answers a caller that forces a refresh, if it arrived after the caller.
@@ -112,7 +118,9 @@ extension Waiter {
     let isNew = offer.received >= arrived
     if offer.isRepeatable {
       let isTooShort =
-        isNew ? offer.received + lifetime - now < minimumLife : lifetime < minimumLife
+        isNew
+        ? offer.received + lifetime - now < minimumLife
+        : offer.nextLifetime ?? lifetime < minimumLife
       // A forced refresh is carried out first: the role may allow a longer lifetime by now.
       guard isTooShort, isNew || !mustRefresh else { return nil }
     } else {

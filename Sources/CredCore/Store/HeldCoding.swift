@@ -46,6 +46,7 @@ extension HeldCredentials {
     static let received: UInt8 = 6
     static let lifetime: UInt8 = 7
     static let refreshAt: UInt8 = 8
+    static let session: UInt8 = 9
   }
 
   func write(to writer: inout SnapshotWriter) {
@@ -57,6 +58,9 @@ extension HeldCredentials {
     writer.field(Tag.received, received)
     writer.field(Tag.lifetime, lifetime)
     writer.field(Tag.refreshAt, refreshAt)
+    if let session = credentials.session {
+      writer.group(Tag.session) { session.write(to: &$0) }
+    }
   }
 
   convenience init(reading reader: SnapshotReader) throws(SnapshotError) {
@@ -65,6 +69,7 @@ extension HeldCredentials {
     var (secretAccessKey, sessionToken): (Secret?, Secret?)
     var expiration: WallTime?
     var (received, refreshAt): (Instant?, Instant?)
+    var session: STSSession?
     var lifetime: Duration?
     while let field = try fields.next() {
       switch field.tag {
@@ -76,6 +81,7 @@ extension HeldCredentials {
       case Tag.received: received = try field.instant("arrival")
       case Tag.lifetime: lifetime = try field.duration("lifetime")
       case Tag.refreshAt: refreshAt = try field.instant("refresh")
+      case Tag.session: session = try STSSession(reading: field.fields)
       default: break
       }
     }
@@ -85,8 +91,44 @@ extension HeldCredentials {
     self.init(
       Credentials(
         accessKeyID: accessKeyID, secretAccessKey: secretAccessKey, sessionToken: sessionToken,
-        expiration: expiration, accountID: accountID),
+        expiration: expiration, accountID: accountID, session: session),
       lifetime: lifetime, received: received, refreshAt: refreshAt)
+  }
+}
+
+extension STSSession {
+  private enum Tag {
+    static let arn: UInt8 = 1
+    static let scopes: UInt8 = 2
+    static let tokenUtilization: UInt8 = 3
+    static let sourceAccessKeyID: UInt8 = 4
+    static let policySHA256: UInt8 = 5
+  }
+
+  fileprivate func write(to writer: inout SnapshotWriter) {
+    writer.field(Tag.arn, arn)
+    writer.field(Tag.scopes, Int64(scopes))
+    if let tokenUtilization { writer.field(Tag.tokenUtilization, Int64(tokenUtilization)) }
+    writer.field(Tag.sourceAccessKeyID, sourceAccessKeyID)
+    writer.field(Tag.policySHA256, policySHA256)
+  }
+
+  fileprivate init(reading reader: SnapshotReader) throws(SnapshotError) {
+    var fields = reader
+    var arn: String?
+    self.init(arn: "")
+    while let field = try fields.next() {
+      switch field.tag {
+      case Tag.arn: arn = try field.text("session's ARN")
+      case Tag.scopes: scopes = try field.count("scopes")
+      case Tag.tokenUtilization: tokenUtilization = try field.count("token's size")
+      case Tag.sourceAccessKeyID: sourceAccessKeyID = try field.text("source's key")
+      case Tag.policySHA256: policySHA256 = try field.text("policy's digest")
+      default: break
+      }
+    }
+    guard let arn else { throw .missing("session's ARN") }
+    self.arn = arn
   }
 }
 

@@ -266,6 +266,7 @@ extension SignInState {
     case .provider(let session):
       writer.field(Tag.method, 5 as UInt8)
       writer.group(Tag.providerSession) { session.write(to: &$0) }
+    case .source: writer.field(Tag.method, 6 as UInt8)
     }
   }
 
@@ -309,6 +310,7 @@ extension SignInState {
     case 5:
       guard let pool else { throw .missing("user pool's session") }
       return .provider(pool)
+    case 6: return .source
     default: throw .invalid("method")
     }
   }

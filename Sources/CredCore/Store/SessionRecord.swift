@@ -187,7 +187,7 @@ extension Fingerprint {
     add(settings.flow.storedWord)
     add(settings.roleARN)
     add(settings.roleSessionName.text)
-    add("\(settings.duration.wholeNanoseconds)")
+    add("\(settings.roleDuration.wholeNanoseconds)")
     add(settings.policyFile)
     for policy in settings.policyARNs { add(policy) }
     for text in backend?.kind.credentialSettings ?? [] { add(text) }

@@ -98,6 +98,7 @@ extension Profile {
     case .logins: true
     case .tokenFile: plan.tokenFileProvider != nil
     case .provider: plan.backend.issuer != nil
+    case .source: plan.derived != nil
     }
   }
 }
@@ -107,7 +108,7 @@ extension SignInMethod {
   /// guest's identity, and a callback without the user's token would carry the host's token.
   fileprivate func isComplete(in held: Held, _ profile: Profile) -> Bool {
     switch self {
-    case .host, .developerToken, .tokenFile: return true
+    case .host, .developerToken, .tokenFile, .source: return true
     case .logins: return !held.logins.isEmpty
     case .provider(let session):
       return !session.refreshToken.isEmpty || !session.issuer.traits.alwaysGivesRefreshToken

@@ -10,7 +10,7 @@ public enum ConfigurationFiles {
   public static func read(_ path: String) throws(SystemError) -> ConfigurationReading {
     var sources = [try source(path)]
     for name in try fragments(of: path) { sources.append(try source(name)) }
-    return Configuration.read(sources) { name in
+    return Configuration.read(sources, policyFile: PolicyFile.read) { name in
       unsafe getenv(name).map { unsafe String(cString: $0) }
     }
   }

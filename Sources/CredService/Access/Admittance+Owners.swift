@@ -37,21 +37,36 @@ extension Admittance {
     }
   }
 
-  /// Drops everything of the former owner of a uid, in memory and on disk, in all profiles.
-  private func passOn(_ uid: UInt32, to owner: SessionOwner, _ now: Instant) {
-    for name in configuration.profileNames {
-      let key = SessionKey(uid: uid, profile: name)
-      if let session = sessions[key], session.owner.successor(owner) == .anotherPerson {
-        endOfFormerOwner(session, owner, now)
-      }
-      records.dropFormer(key, than: owner)
+  /// Whether a client may use a profile, as far as that is known at once.
+  func mayUse(_ profile: Profile, _ client: Client, _ now: Instant) -> Bool {
+    switch caller(client, needs(of: profile, forOthers: false), now) {
+    case .known(let caller): profile.access.allows(caller)
+    case .pending, .unknown: false
     }
-    devices.keep(of: uid, only: owner)
   }
 
-  private func endOfFormerOwner(_ session: Session, _ owner: SessionOwner, _ now: Instant) {
-    journal.uidPassedOn(session, to: owner)
-    sessions.handle(.userChanged, session, now)
-    sessions.remove(session)
+  /// The profiles that are derived from another one and are open to a client, sorted.
+  func derivedProfiles(of source: Profile, openTo client: Client, _ now: Instant) -> [String] {
+    guard case .known(let caller) = caller(client, configuration.current.needs.own, now) else {
+      return []
+    }
+    return profiles(of: caller).filter {
+      configuration[$0]?.isDerived(from: source.settings.name) ?? false
+    }
+  }
+
+  /// Drops everything of the former owner of a uid, in memory and on disk, in all profiles.
+  private func passOn(_ uid: UInt32, to owner: SessionOwner, _ now: Instant) {
+    let keys = configuration.profileNames.map { SessionKey(uid: uid, profile: $0) }
+    let former = keys.compactMap { sessions[$0] }
+      .filter { $0.owner.successor(owner) == .anotherPerson }
+    for session in former {
+      journal.uidPassedOn(session, to: owner)
+      sessions.handle(.userChanged, session, now)
+    }
+    // A session takes those that are derived from it along: their clients have their answers by now.
+    for session in former where !session.hasEnded { sessions.remove(session) }
+    for key in keys { records.dropFormer(key, than: owner) }
+    devices.keep(of: uid, only: owner)
   }
 }

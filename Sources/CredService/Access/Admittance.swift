@@ -182,7 +182,8 @@ final class Admittance {
 
   /// The refusal of another user's session because a person signed in to it.
   func impersonationRefusal(_ session: Session, _ requester: Requester) -> ProtocolError? {
-    guard session.machine.state.isPersonal, !session.profile.settings.impersonateSignedIn else {
+    guard session.root.machine.state.isPersonal, !session.profile.settings.impersonateSignedIn
+    else {
       return nil
     }
     let name = session.key.profile
@@ -239,6 +240,13 @@ final class Admittance {
   func session(
     of profile: Profile, for caller: Caller, _ now: Instant, _ need: SessionNeed = .session
   ) -> Resolution {
+    var source: Session?
+    if let from = profile.source {
+      let found = session(
+        of: configuration[from.settings.name] ?? from, for: caller, now, need)
+      guard case .session(let session) = found else { return found }
+      source = session
+    }
     let name = profile.settings.name
     let key = SessionKey(uid: caller.uid, profile: name)
     let owner = SessionOwner(name: caller.userName)
@@ -253,7 +261,9 @@ final class Admittance {
     if stored?.owner.successor(owner) == .anotherPerson { host.store?.setIdentity(nil, for: key) }
     let session = Session(
       key: key, profile: profile, owner: owner,
-      machine: records.newMachine(stored, profile, owner, now))
+      machine: source.map { SessionMachine(plan: profile.plan, from: $0.machine, now: now) }
+        ?? records.newMachine(stored, profile, owner, now),
+      source: source)
     if need == .answer || need == .change && !session.machine.snapshot.isWorthKeeping {
       return .session(session)
     }
@@ -302,7 +312,7 @@ final class Admittance {
     ProtocolError(.unknownProfile, "there is no profile '\(name)'")
   }
 
-  private static func notForYou(_ name: String) -> ProtocolError {
+  static func notForYou(_ name: String) -> ProtocolError {
     ProtocolError(.accessDenied, "profile '\(name)' is not available to you")
   }
 

@@ -149,7 +149,7 @@ final class Clients {
   /// Who is signed in, and how.
   func signedIn(to session: Session) -> SignedIn? {
     let (now, wall) = (clock.now, clock.wallTime)
-    return session.machine.signedIn(hostName: session.userName) { wall + ($0 - now) }
+    return session.root.machine.signedIn(hostName: session.userName) { wall + ($0 - now) }
   }
 
   func give(_ reply: RenderedReply, _ turn: Turn) {

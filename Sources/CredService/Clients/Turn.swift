@@ -58,7 +58,9 @@ struct Turn {
       .session(
         profile: session.key.profile, state: session.machine.state.reported,
         identityID: session.machine.identityID, signedIn: clients.signedIn(to: session),
-        logoutURL: logoutURL))
+        logoutURL: logoutURL,
+        derived: DerivedReport(
+          session.profile, holding: session.machine.credentials?.credentials)))
   }
 
   /// Lets the request wait until its caller is looked up: then the request starts again.

@@ -87,8 +87,8 @@ final class Figures {
   func began(_ call: UpstreamCall) {
     switch call {
     case .tokenCallback, .renewProviderTokens: backendCalls += 1
-    case .getCredentials, .assumeRole: exchanges += 1
-    case .signIn, .readTokenFile, .getID, .getOpenIDToken: break
+    case .getCredentials, .assumeRole, .derive: exchanges += 1
+    case .signIn, .readTokenFile, .getID, .getOpenIDToken, .renewSource: break
     }
   }
 
@@ -171,6 +171,9 @@ extension UpstreamCall {
     case .getOpenIDToken: (Upstream.cognitoIdentity.label, "GetOpenIdToken")
     case .getCredentials: (Upstream.cognitoIdentity.label, "GetCredentialsForIdentity")
     case .assumeRole: (Upstream.sts.label, "AssumeRoleWithWebIdentity")
+    // The source counts the calls that it makes.
+    case .renewSource: nil
+    case .derive: profile.derivation.map { (Upstream.sts.label, $0.operation) }
     }
   }
 }

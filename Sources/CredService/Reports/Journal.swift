@@ -98,7 +98,21 @@ final class Journal {
       metadata["access_key_id"] = "\(key)"
     }
     if let identity = session.machine.identityID { metadata["identity"] = "\(identity)" }
+    metadata.merge(Self.origin(of: session)) { $1 }
     log.log(.credentialsRefreshed, .info, "\(session.given) refreshed", metadata)
+  }
+
+  /// From which key the key of a derived session comes, and what narrows it.
+  private static func origin(of session: Session) -> Logger.Metadata {
+    guard let source = session.profile.source, let derivation = session.profile.derivation else {
+      return [:]
+    }
+    let derived = session.machine.credentials?.credentials.session
+    var metadata: Logger.Metadata = ["source_profile": "\(source.settings.name)"]
+    metadata["source_access_key_id"] = derived?.sourceAccessKeyID.map { "\($0)" }
+    metadata["policy_sha256"] = derived?.policySHA256.map { "\($0)" }
+    metadata["role_arn"] = derivation.roleARN.map { "\($0)" }
+    return metadata
   }
 
   /// A sign-in or a sign-out that a client asked for has its own entry: this one is not made then.
@@ -226,6 +240,7 @@ extension SignInState {
       case .developerToken: "token"
       case .logins, .tokenFile: "logins"
       case .provider(let session): session.issuer.traits.means.rawValue
+      case .source: nil
       }
     }
   }

@@ -94,10 +94,15 @@ final class Reports {
       guard let profile = configuration[name],
         caller.userName != nil || !profile.needsUserName
       else { return nil }
-      return ProfileReport(
-        name: name, means: profile.signInMeans,
-        redirectURIs: profile.signInProfile.redirectURIs.map(\.description),
-        identityProviders: profile.signInProfile.browser?.identityProviders ?? [])
+      // Users sign in to its source.
+      let place = profile.root
+      var report = ProfileReport(
+        name: name, means: place.signInMeans,
+        redirectURIs: place.signInProfile.redirectURIs.map(\.description),
+        identityProviders: place.signInProfile.browser?.identityProviders ?? [])
+      report.derived = DerivedReport(profile)
+      report.givesCredentials = profile.settings.vendCredentials
+      return report
     }
   }
 
@@ -118,7 +123,7 @@ final class Reports {
     let machine = session.machine
     func civil(_ instant: Instant) -> WallTime { wall + (instant - now) }
     let next = session.nextRefresh
-    return SessionReport(
+    var report = SessionReport(
       profile: session.key.profile, user: session.userName, uid: session.key.uid,
       state: machine.state.reported, identityID: machine.identityID,
       signedIn: clients.signedIn(to: session),
@@ -136,6 +141,8 @@ final class Reports {
       lastCaller: session.audited.lastCaller.map {
         .init(pid: $0.pid > 0 ? $0.pid : nil, unit: $0.unit)
       })
+    report.derived = DerivedReport(session.profile, holding: machine.credentials?.credentials)
+    return report
   }
 
   /// The status for systemd.

@@ -14,14 +14,17 @@ final class Records {
   private var host: Host
   private let configuration: ConfigurationInForce
   private let sessions: SessionTable
+  private let derived: DerivedSessions
   private let tokens: Tokens
 
   init(
-    host: Host, configuration: ConfigurationInForce, sessions: SessionTable, tokens: Tokens
+    host: Host, configuration: ConfigurationInForce, sessions: SessionTable,
+    derived: DerivedSessions, tokens: Tokens
   ) {
     self.host = host
     self.configuration = configuration
     self.sessions = sessions
+    self.derived = derived
     self.tokens = tokens
   }
 
@@ -46,9 +49,32 @@ final class Records {
         host.store?.remove(key)
       }
     }
+    restored -= tieDerived()
     host.log.log(
       .sessionsRestored, .info, "sessions restored",
       ["sessions": "\(restored)", "dropped": "\(records.count - restored)"])
+  }
+
+  /// Ties the restored sessions of derived profiles to their sources. What was derived goes where the
+  /// source's session did not come back, or is another user's now.
+  ///
+  /// - Returns: how many went.
+  private func tieDerived() -> Int {
+    let restored = sessions.byKey.values.filter { $0.profile.source != nil }
+      .sorted {
+        $0.profile.depth == $1.profile.depth ? $0.key < $1.key : $0.profile.depth < $1.profile.depth
+      }
+    for session in restored {
+      let key = SessionKey(
+        uid: session.key.uid, profile: session.profile.source?.settings.name ?? "")
+      guard let source = sessions[key], source.owner == session.owner else {
+        sessions.remove(session)
+        continue
+      }
+      session.follow(source)
+      derived.tell(session)
+    }
+    return restored.count { $0.hasEnded }
   }
 
   /// Whether a stored session has been unused for so long that it would have been forgotten.
@@ -91,9 +117,11 @@ final class Records {
     sessions.credentialsChanged(session)
     sessions.insert(session)
     // The former process may have been killed before it wrote the file.
-    host.store?.setIdentity(
-      KnownIdentity(uid: key.uid, owner: record.owner, profile: profile, snapshot: snapshot),
-      for: key)
+    if profile.source == nil {
+      host.store?.setIdentity(
+        KnownIdentity(uid: key.uid, owner: record.owner, profile: profile, snapshot: snapshot),
+        for: key)
+    }
     // Removes stored state that is no longer valid.
     if snapshot != record.snapshot { sessions.save(session) }
   }
@@ -122,7 +150,9 @@ final class Records {
   ///
   /// - Returns: false if there is no room for another mark: then the session stays.
   func keepMark(of session: Session) -> Bool {
-    guard session.machine.state == .signedOut(byUser: true) else { return true }
+    guard session.machine.state == .signedOut(byUser: true), session.source == nil else {
+      return true
+    }
     guard signedOut.count < Limits.Session.most else { return false }
     signedOut[session.key] = SessionRecord(
       uid: session.key.uid, owner: session.owner, profile: session.profile,

@@ -8,6 +8,9 @@ package final class Session {
   /// The person to whom the session belongs.
   var owner: SessionOwner
   var machine: SessionMachine
+  /// The session of the same user from which this one is derived; nil for one with an identity of its own.
+  /// It ends after this one.
+  private(set) var source: Session?
 
   /// The state that was saved last for the next process.
   struct Saved {
@@ -80,7 +83,11 @@ package final class Session {
   var unattended = Unattended()
   var place = Place()
 
-  init(key: SessionKey, profile: Profile, owner: SessionOwner, machine: SessionMachine) {
+  init(
+    key: SessionKey, profile: Profile, owner: SessionOwner, machine: SessionMachine,
+    source: Session? = nil
+  ) {
+    self.source = source
     self.key = key
     self.profile = profile
     self.owner = owner
@@ -157,9 +164,16 @@ package final class Session {
 
   var hasEnded: Bool { place.hasEnded }
 
+  /// The session with the sign-in.
+  var root: Session { source?.root ?? self }
+
+  /// Ties a session that came from the store to its source, or a profile's session to another one.
+  func follow(_ source: Session?) { self.source = source }
+
   /// Drops everything that the session holds. Code that still refers to it gets no answer.
   func end(_ now: Instant) {
     place.hasEnded = true
+    source = nil
     machine = SessionMachine(plan: profile.plan, now: now)
     credentialsChanged(number: 0)
   }

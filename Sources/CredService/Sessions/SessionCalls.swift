@@ -5,6 +5,7 @@ final class SessionCalls {
   private let host: Host
   private let clients: Clients
   private let sessions: SessionTable
+  private let derived: DerivedSessions
   private let tokens: Tokens
   private let directory: UserDirectory
   private let limits: UserLimits
@@ -12,12 +13,13 @@ final class SessionCalls {
   private let figures: Figures
 
   init(
-    host: Host, clients: Clients, sessions: SessionTable, tokens: Tokens,
-    directory: UserDirectory, limits: UserLimits, journal: Journal, figures: Figures
+    host: Host, clients: Clients, sessions: SessionTable, derived: DerivedSessions,
+    tokens: Tokens, directory: UserDirectory, limits: UserLimits, journal: Journal, figures: Figures
   ) {
     self.host = host
     self.clients = clients
     self.sessions = sessions
+    self.derived = derived
     self.tokens = tokens
     self.directory = directory
     self.limits = limits
@@ -31,6 +33,7 @@ final class SessionCalls {
     cancel(of: session)
     let isInPerson = session.machine.isAwaited
     session.call = (id, isInPerson)
+    if case .renewSource(let demand) = call { return derived.ask(demand, id, of: session) }
     if isInPerson { limits.callSpent(by: session.key.uid) }
     let (begun, labels) = (host.clock.now, call.labels(in: session.profile))
     let profile = session.profile
@@ -104,6 +107,7 @@ final class SessionCalls {
       cancel(of: session)
     } else if !call.isInPerson, session.machine.isAwaited {
       session.call?.isInPerson = true
+      derived.prioritise(call.id)
       host.upstream.prioritise(call.id)
     }
   }
@@ -113,6 +117,7 @@ final class SessionCalls {
   func cancel(of session: Session) {
     guard let call = session.call else { return }
     session.call = nil
+    derived.withdraw(call.id)
     if !tokens.isUnderWay(call.id) { host.upstream.cancel(call.id) }
   }
 }

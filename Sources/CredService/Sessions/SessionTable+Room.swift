@@ -23,7 +23,13 @@ extension SessionTable {
     let machine = session.machine
     return !machine.isBusy && !session.unattended.isBeingDecided && session.asking.checks.isEmpty
       && !isSigningIn(session.key) && session.unattendedRenewal == nil
-      && !machine.snapshot.isWorthKeeping
+      && !machine.snapshot.isWorthKeeping && !isSource(session)
+  }
+
+  /// Whether another session is derived from that one.
+  private func isSource(_ session: Session) -> Bool {
+    configuration.current.isSource(session.key.profile)
+      && sessions(of: session.key.uid).contains { $0.source === session }
   }
 
   /// Remembers that a session holds nothing, so that it ends first.
@@ -37,7 +43,9 @@ extension SessionTable {
   /// - Returns: the refusal of the new session, if there is no room.
   func makeRoom(for session: Session) -> ProtocolError? {
     let (account, most) = (share(of: session), configuration.daemon.maxSessions)
-    if let limit = limit(of: account), shares.count(of: account) >= limit, !dropEmpty(of: account) {
+    if let limit = limit(of: account), shares.count(of: account) >= limit,
+      !dropEmpty(of: account, besides: session.source)
+    {
       figures.hit(.sessions)
       return ProtocolError(
         .tooManyRequests,
@@ -45,7 +53,8 @@ extension SessionTable {
           + (account == .ownerless ? "together" : "for each owner in /etc/subuid"))
     }
     guard count >= most else { return nil }
-    for account in shares.accountsWithEmpty where dropEmpty(of: account) { return nil }
+    for account in shares.accountsWithEmpty
+    where dropEmpty(of: account, besides: session.source) { return nil }
     figures.hit(.sessions)
     return ProtocolError(
       .tooManyRequests, "the daemon holds as many sessions as max_sessions allows")
@@ -61,8 +70,10 @@ extension SessionTable {
     }
   }
 
-  private func dropEmpty(of account: Account) -> Bool {
-    guard let session = shares.nextEmpty(of: account, where: holdsNothing) else { return false }
+  /// - Parameter kept: the source of a new session, which holds nothing yet either.
+  private func dropEmpty(of account: Account, besides kept: Session?) -> Bool {
+    let empty = shares.nextEmpty(of: account) { $0 !== kept && holdsNothing($0) }
+    guard let session = empty else { return false }
     remove(session)
     return true
   }

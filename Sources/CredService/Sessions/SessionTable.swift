@@ -5,6 +5,8 @@ protocol SessionActing: AnyObject {
   func perform(_ action: SessionMachine.Action, _ session: Session, _ cause: Cause)
   /// The actions of an event were carried out: a call may not be needed any more.
   func settle(_ session: Session)
+  /// A session's first use since a refresh was recorded.
+  func used(_ session: Session, _ now: Instant)
   func added(_ session: Session)
   /// The session is about to leave the table with all that it holds.
   func ending(_ session: Session)
@@ -75,6 +77,7 @@ final class SessionTable {
       event, now: now, callIDs: &callIDs, random: &host.random)
     // Saved before a request is sent, because a call may use up a token.
     save(session)
+    if case .asked = event { acting?.used(session, now) }
     for action in actions {
       if case .credentialsChanged = action {
         credentialsChanged(session)
@@ -106,6 +109,7 @@ final class SessionTable {
     session.machine.lastAsked = now
     // Later uses need no record.
     if session.machine.isInUse { session.usedCredentials = session.credentialsNumber }
+    acting?.used(session, now)
     guard !wasInUse else { return }
     reschedule(session)
     save(session)
@@ -203,8 +207,12 @@ final class SessionTable {
     }
     session.saved = Session.Saved(snapshot: snapshot, owner: session.owner)
     let (uid, owner, profile) = (session.key.uid, session.owner, session.profile)
-    store.setIdentity(
-      KnownIdentity(uid: uid, owner: owner, profile: profile, snapshot: snapshot), for: session.key)
+    // A derived session's identity is its source's, which is the one that keeps it.
+    if profile.source == nil {
+      store.setIdentity(
+        KnownIdentity(uid: uid, owner: owner, profile: profile, snapshot: snapshot),
+        for: session.key)
+    }
     guard snapshot.isWorthKeeping else { return store.remove(session.key) }
     store.save(
       SessionRecord(uid: uid, owner: owner, profile: profile, snapshot: snapshot), for: session.key)

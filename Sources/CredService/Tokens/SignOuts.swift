@@ -5,6 +5,7 @@ final class SignOuts {
   private let host: Host
   private let clients: Clients
   private let sessions: SessionTable
+  private let derived: DerivedSessions
   private let tokens: Tokens
   private let devices: Devices
   private let signIns: SignIns
@@ -12,12 +13,13 @@ final class SignOuts {
   private let journal: Journal
 
   init(
-    host: Host, clients: Clients, sessions: SessionTable, tokens: Tokens, devices: Devices,
-    signIns: SignIns, limits: UserLimits, journal: Journal
+    host: Host, clients: Clients, sessions: SessionTable, derived: DerivedSessions, tokens: Tokens,
+    devices: Devices, signIns: SignIns, limits: UserLimits, journal: Journal
   ) {
     self.host = host
     self.clients = clients
     self.sessions = sessions
+    self.derived = derived
     self.tokens = tokens
     self.devices = devices
     self.signIns = signIns
@@ -45,6 +47,7 @@ final class SignOuts {
     if scope == .identity { signIns.end(of: session.key, Self.signedOutMeanwhile) }
     let poolUser = devices.poolUser(of: session)
     sessions.handle(.cleared(scope), session, turn.now, .request(turn.client))
+    derived.clear(from: session)
     if scope == .identity { devices.forgetAll(of: session, username: poolUser) }
     turn.giveState(of: session)
   }

@@ -87,7 +87,7 @@ struct AWSExchanges {
         STS.RoleQuery(
           roleARN: role,
           sessionName: try sender.expand(settings.roleSessionName, user, "role_session_name"),
-          duration: Int(settings.duration.inSeconds), policy: policy?.exposedText(),
+          duration: Int(settings.roleDuration.inSeconds), policy: policy?.exposedText(),
           policyARNs: settings.policyARNs),
         token: token)
     }

@@ -7,6 +7,9 @@ struct CallQueues {
     let upstream: Upstream
     let operation: String
     let host: String
+    /// The AWS account whose limit holds; empty where it is not known, or where the caller's makes no
+    /// difference.
+    var account = ""
   }
 
   /// The limits of AWS's services. A queue gets another limit with its next call.
@@ -28,7 +31,7 @@ struct CallQueues {
   mutating func queue(for request: CallRequest) -> CallQueue? {
     let profile = request.profile
     switch request.call {
-    case .readTokenFile:
+    case .readTokenFile, .renewSource:
       return nil
     case .signIn, .tokenCallback:
       return profile.backend.map { queue(of: $0) }
@@ -42,6 +45,8 @@ struct CallQueues {
       return profile.identityPool.map { queueOfCredentials($0) }
     case .assumeRole:
       return profile.identityPool.map { queueOfRoles($0) }
+    case .derive(let source):
+      return profile.derivation.map { queue(of: $0, source.credentials.accountID) }
     }
   }
 
@@ -57,6 +62,13 @@ struct CallQueues {
     queue("AssumeRoleWithWebIdentity", pool.sts.host, settings.assumeRoleRate, .sts)
   }
 
+  /// STS throttles the account of the credentials that sign, whatever they ask for.
+  mutating func queue(of derivation: Derivation, _ account: String?) -> CallQueue {
+    queue(
+      "AssumeRole and GetScopedCredentials", derivation.sts.host, settings.assumeRoleRate, .sts,
+      account: account ?? "")
+  }
+
   mutating func queue(of backend: BackendSettings) -> CallQueue {
     queue(
       Key(upstream: .backend(backend.name), operation: "", host: ""),
@@ -65,10 +77,10 @@ struct CallQueues {
 
   private mutating func queue(
     _ operation: String, _ host: AWSHost, _ rate: Rate,
-    _ upstream: Upstream = .cognitoIdentity
+    _ upstream: Upstream = .cognitoIdentity, account: String = ""
   ) -> CallQueue {
     queue(
-      Key(upstream: upstream, operation: operation, host: host.url),
+      Key(upstream: upstream, operation: operation, host: host.url, account: account),
       // A service that hangs must not take all connections.
       Admission.Policy(rate: rate, width: max(1, settings.upstreamConnections / 2)))
   }

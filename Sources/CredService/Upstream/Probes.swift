@@ -152,6 +152,8 @@ final class ServerProbes {
     [profile, profile.link].compactMap { $0 }
       .compactMap { CalledBackend($0, sender, memory) }.flatMap { $0.exchanges.places(turns) }
       + (AWSExchanges(profile: profile, sender: sender)?.places(turns) ?? [])
+      + (DerivedExchanges(profile, sender, memory)?.places(turns) ?? [])
+      + (profile.source.map { places(of: $0) } ?? [])
   }
 }
 

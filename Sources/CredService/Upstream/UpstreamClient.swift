@@ -104,6 +104,12 @@ package final class UpstreamClient: UpstreamPerforming {
         return done(.failure(.unfitSession(of: .cognitoIdentity)))
       }
       prepare(request.call, aws, user, done)
+    case .derive(let source):
+      guard let derived = DerivedExchanges(profile, sender, memory) else {
+        return done(.failure(.unfitSession(of: .sts)))
+      }
+      derived.derive(from: source, user, done)
+    case .renewSource: preconditionFailure("the service asks a session's source by itself")
     }
   }
 
@@ -122,8 +128,8 @@ package final class UpstreamClient: UpstreamPerforming {
       done(.success(.exchange(aws.getCredentials(identityID, logins, role))))
     case .assumeRole(let identityID, let token):
       aws.assumeRole(identityID, token, user, done)
-    case .signIn, .renewProviderTokens, .tokenCallback:
-      preconditionFailure("a backend's calls are no calls to AWS")
+    case .signIn, .renewProviderTokens, .tokenCallback, .renewSource, .derive:
+      preconditionFailure("these are no calls of an identity pool")
     }
   }
 

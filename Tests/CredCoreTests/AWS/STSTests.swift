@@ -24,9 +24,9 @@ struct STSTests {
       Samples.body(request),
       equals: "Action=AssumeRoleWithWebIdentity&Version=2011-06-15"
         + "&RoleArn=arn%3Aaws%3Aiam%3A%3A123456789012%3Arole%2Fr&RoleSessionName=alice%40host"
-        + "&WebIdentityToken=eyJ.a-b_c~.d%2B%2F%3D&DurationSeconds=3600"
-        + "&Policy=%7B%22Version%22%3A%20%222012-10-17%22%7D"
-        + "&PolicyArns.member.1.arn=arn%3Aaws%3Aiam%3A%3Aaws%3Apolicy%2FReadOnlyAccess")
+        + "&DurationSeconds=3600&Policy=%7B%22Version%22%3A%20%222012-10-17%22%7D"
+        + "&PolicyArns.member.1.arn=arn%3Aaws%3Aiam%3A%3Aaws%3Apolicy%2FReadOnlyAccess"
+        + "&WebIdentityToken=eyJ.a-b_c~.d%2B%2F%3D")
   }
 
   @Test(arguments: [

@@ -1,0 +1,167 @@
+/// Reads a session policy in JSON and writes it without white space, in parts.
+struct PolicyReader {
+  private(set) var parts: [SessionPolicy.Part] = []
+  private(set) var warnings: [String] = []
+  private var isPlaceForUsers = false
+
+  private static let members: Set = ["Version", "Id", "Statement"]
+  private static let statementMembers: Set = [
+    "Sid", "Effect", "Action", "NotAction", "Resource", "NotResource", "Condition",
+  ]
+  /// Actions by which a session gets another role's permissions.
+  private static let ways = ["sts:assumerole", "iam:passrole"]
+
+  mutating func read(_ policy: JSONValue) throws(InvalidValue) {
+    let members = try Self.object(policy, "the policy", known: Self.members)
+    // Without it IAM takes '${…}' for itself, and the escapes of names would be others.
+    guard policy["Version"]?.text == "2012-10-17" else {
+      throw InvalidValue("has no \"Version\": \"2012-10-17\"")
+    }
+    guard let statements = policy["Statement"] else { throw InvalidValue("has no Statement") }
+    if case .array(let elements) = statements {
+      guard !elements.isEmpty else { throw InvalidValue("has an empty Statement") }
+      for (index, element) in elements.enumerated() { try check(element, "Statement[\(index)]") }
+    } else {
+      try check(statements, "Statement")
+    }
+    try write(members)
+  }
+
+  // MARK: What a statement is
+
+  private mutating func check(_ statement: JSONValue, _ place: String) throws(InvalidValue) {
+    _ = try Self.object(statement, place, known: Self.statementMembers)
+    let effect = statement["Effect"]?.text
+    guard effect == "Allow" || effect == "Deny" else {
+      throw InvalidValue("\(place) needs \"Effect\": \"Allow\" or \"Deny\"")
+    }
+    for (one, other) in [("Action", "NotAction"), ("Resource", "NotResource")]
+    where (statement[one] == nil) == (statement[other] == nil) {
+      throw InvalidValue("\(place) needs one of \(one) and \(other)")
+    }
+    for name in ["Action", "NotAction", "Resource", "NotResource"] {
+      guard let value = statement[name] else { continue }
+      let texts = try Self.texts(value, "\(place).\(name)")
+      if effect == "Allow" { warn(of: name, texts, place) }
+    }
+  }
+
+  private mutating func warn(of name: String, _ texts: [String], _ place: String) {
+    if name == "NotAction" {
+      warnings.append("\(place) allows by NotAction: all that AWS adds is allowed, too")
+    }
+    guard name == "Action" else { return }
+    for way in Self.ways where texts.contains(where: { GlobPattern($0.lowercased()).matches(way) })
+    {
+      let action = way == "sts:assumerole" ? "sts:AssumeRole" : "iam:PassRole"
+      warnings.append(
+        "\(place) allows \(action): by another role a program leaves this policy behind")
+    }
+  }
+
+  private static func object(
+    _ value: JSONValue, _ place: String, known: Set<String>
+  ) throws(InvalidValue) -> [JSONMember] {
+    guard case .object(let members) = value else { throw InvalidValue("\(place) is no object") }
+    if let other = members.first(where: { !known.contains($0.key) }) {
+      throw InvalidValue("\(place) has a member that a session policy does not have: \(other.key)")
+    }
+    return members
+  }
+
+  /// A text, or a list of texts.
+  private static func texts(_ value: JSONValue, _ place: String) throws(InvalidValue) -> [String] {
+    if let text = value.text { return [text] }
+    guard case .array(let elements) = value, !elements.isEmpty else {
+      throw InvalidValue("\(place) is no text and no list of texts")
+    }
+    let texts = elements.compactMap(\.text)
+    guard texts.count == elements.count else {
+      throw InvalidValue("\(place) is no text and no list of texts")
+    }
+    return texts
+  }
+
+  // MARK: The text
+
+  private mutating func write(_ members: [JSONMember]) throws(InvalidValue) {
+    append("{")
+    for (index, member) in members.enumerated() {
+      if index > 0 { append(",") }
+      let wasPlace = isPlaceForUsers
+      isPlaceForUsers = false
+      try write(text: member.key)
+      append(":")
+      // The keys of conditions are no values.
+      isPlaceForUsers = wasPlace || member.key == "Resource" || member.key == "Condition"
+      try write(member.value)
+      isPlaceForUsers = wasPlace
+    }
+    append("}")
+  }
+
+  private mutating func write(_ value: JSONValue) throws(InvalidValue) {
+    switch value {
+    case .null: throw InvalidValue("has a null in it")
+    case .bool(let bool): append(bool ? "true" : "false")
+    case .number(let digits): append(digits)
+    case .string(let secret): try write(text: secret.exposedText() ?? "")
+    case .object(let members): try write(members)
+    case .array(let elements):
+      append("[")
+      for (index, element) in elements.enumerated() {
+        if index > 0 { append(",") }
+        try write(element)
+      }
+      append("]")
+    }
+  }
+
+  private mutating func write(text: String) throws(InvalidValue) {
+    append("\"")
+    var rest = text[...]
+    while let character = rest.unicodeScalars.first {
+      if let placeholder = try placeholder(in: &rest) {
+        parts.append(.placeholder(placeholder))
+        continue
+      }
+      rest = Substring(rest.unicodeScalars.dropFirst())
+      switch character {
+      case "\"", "\\": append("\\\(character)")
+      case _ where character.value < 0x20 || character.value == 0x7F:
+        throw InvalidValue("has a control character in it")
+      case _ where character.value > 0xFF:
+        throw InvalidValue("has a character in it that STS does not take (over U+00FF)")
+      default: append(String(character))
+      }
+    }
+    append("\"")
+  }
+
+  /// Takes a placeholder from the start of a text, if there is one.
+  private func placeholder(
+    in rest: inout Substring
+  ) throws(InvalidValue) -> Template.Placeholder? {
+    for placeholder in Template.Placeholder.allCases {
+      let name = "{\(placeholder.rawValue)}"
+      if rest.hasPrefix("$" + name) {
+        throw InvalidValue("has $\(name) in it: credd's placeholder is \(name), without a $")
+      }
+      guard rest.hasPrefix(name) else { continue }
+      guard isPlaceForUsers else {
+        throw InvalidValue("has \(name) outside the values of Resource and Condition")
+      }
+      rest = rest.dropFirst(name.count)
+      return placeholder
+    }
+    return nil
+  }
+
+  private mutating func append(_ text: String) {
+    if case .literal(let last) = parts.last {
+      parts[parts.count - 1] = .literal(last + text)
+    } else {
+      parts.append(.literal(text))
+    }
+  }
+}

@@ -1,0 +1,112 @@
+/// Errors of STS's signed calls, GetScopedCredentials and AssumeRole, which a source's credentials sign
+/// (STS API reference, and botocore's model of 2026-11-19).
+extension FailureTable {
+  static let scope: [Row] =
+    [
+      sourceTooOld("InsufficientSessionLifetime"),
+      Row(
+        "AccessDenied", .poolMisconfigured, .poolMisconfigured, .operatorMustAct,
+        " does not let the source's role narrow itself: allow sts:GetScopedCredentials to it, or use a "
+          + "second role (role_arn with policy_file)"),
+      Row(
+        "InvalidAction", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
+        " does not know GetScopedCredentials here: use a second role (role_arn with policy_file)"),
+    ] + signedCall
+
+  static let hop: [Row] =
+    [
+      Row(
+        "AccessDenied", .poolMisconfigured, .poolMisconfigured, .operatorMustAct,
+        " may not assume the role: let its trust policy allow the source's role sts:AssumeRole, and "
+          + "sts:TagSession and sts:SetSourceIdentity where the profile sets them"),
+      Row(
+        "RegionDisabledException", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
+        " is not switched on in this region: activate it in the account"),
+      Row(
+        "ValidationError", saying: "DurationSeconds", .permanentConfiguration, .poolMisconfigured,
+        .operatorMustAct,
+        " does not allow so long a session: lower duration or raise the role's limit"),
+      Row(
+        "InvalidAction", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
+        " does not know AssumeRole here: check sts_endpoint"),
+    ] + signedCall
+
+  private static let signedCall: [Row] = [
+    sourceTooOld("ExpiredToken"), sourceTooOld("ExpiredTokenException"),
+    sourceTooOld("InvalidClientTokenId"), sourceTooOld("InvalidSubjectCredentials"),
+    Row(
+      "MalformedPolicyDocument", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
+      " cannot read the session policy: check policy_file"),
+    Row(
+      "PackedPolicyTooLarge", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
+      " finds that the policy and the tags do not fit into the session's token: shorten them"),
+    Row(
+      "ValidationError", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
+      " refuses a parameter: check the profile's keys"),
+    signatureTime("SignatureDoesNotMatch", saying: "Signature expired"),
+    signatureTime("SignatureDoesNotMatch", saying: "Signature not yet current"),
+    signatureTime("RequestExpired"),
+    Row(
+      "SignatureDoesNotMatch", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
+      " finds the signature wrong: check region and sts_endpoint"),
+    Row(
+      "IncompleteSignature", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
+      " finds the signature not complete: does sts_endpoint pass all headers on?"),
+    Row(
+      "MissingAuthenticationToken", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
+      " got no signature: does sts_endpoint pass all headers on?"),
+  ]
+
+  /// The source's credentials are renewed, once.
+  private static func sourceTooOld(_ name: String) -> Row {
+    Row(
+      name, .newTokenOnce, .poolMisconfigured, .operatorMustAct,
+      " does not take the source's credentials, not even new ones")
+  }
+
+  private static func signatureTime(_ name: String, saying: String = "") -> Row {
+    var row = Row(
+      name, saying: saying, .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
+      ": the signature's time is wrong; set this host's clock")
+    row.signatureFault = .time
+    return row
+  }
+}
+
+extension UpstreamFailure {
+  /// STS's answer may be wider than what was asked for, so nobody gets it.
+  public static func refusedAnswer(_ fault: DerivedFault) -> UpstreamFailure {
+    var failure = UpstreamFailure(
+      upstream: .sts, failureClass: .poolMisconfigured, code: .poolMisconfigured,
+      message: "STS's answer is refused: \(fault.text)", severity: .operatorMustAct)
+    failure.reason = "AnswerRefused"
+    return failure
+  }
+
+  /// The source of a derived session gave nothing.
+  ///
+  /// - Parameter last: the source's own last failure.
+  public static func ofSource(
+    _ error: ProtocolError, _ profile: String, last: UpstreamFailure?
+  ) -> UpstreamFailure {
+    let own = last.flatMap { $0.code == error.code ? $0 : nil }
+    let waits = own?.failureClass == .signInRequired || own == nil
+    var failure = UpstreamFailure(
+      upstream: own?.upstream ?? .sts,
+      failureClass: waits
+        ? .transient(retryAfter: error.retryAfter)
+        : own?.failureClass ?? .transient(retryAfter: nil),
+      code: error.code, message: "its source '\(profile)' gave nothing: \(error.message)",
+      summary: "its source '\(profile)' gave nothing: \(error.forOthers.message)",
+      severity: .expected)
+    failure.reason = error.reason
+    return failure
+  }
+
+  /// A policy or a name cannot be made for this user.
+  public static func unfitUser(_ input: InvalidInput) -> UpstreamFailure {
+    UpstreamFailure(
+      upstream: .sts, failureClass: .permanentConfiguration, code: .accessDenied,
+      message: "this user cannot have these credentials: \(input)", severity: .operatorMustAct)
+  }
+}

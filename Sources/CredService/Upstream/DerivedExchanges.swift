@@ -1,0 +1,113 @@
+import CredCore
+
+/// Calls of STS that a source's credentials sign: GetScopedCredentials and AssumeRole.
+struct DerivedExchanges {
+  private let profile: Profile
+  private let derivation: Derivation
+  private let sender: Sender
+  private let memory: ExchangeMemory
+
+  /// Nil for a profile with an identity of its own.
+  init?(_ profile: Profile, _ sender: Sender, _ memory: ExchangeMemory) {
+    guard let derivation = profile.derivation else { return nil }
+    self.profile = profile
+    self.derivation = derivation
+    self.sender = sender
+    self.memory = memory
+  }
+
+  func derive(
+    from source: SourceCredentials, _ user: UnixUser, _ done: @escaping Completion<PreparedCall>
+  ) {
+    sender.loadCrypto(for: .sts) { crypto in
+      done(
+        Result { () throws(UpstreamFailure) in
+          .exchange(try exchange(source, user, try crypto.get()))
+        })
+    }
+  }
+
+  private func exchange(
+    _ source: SourceCredentials, _ user: UnixUser, _ crypto: any Crypto
+  ) throws(UpstreamFailure) -> Exchange<UpstreamOutcome> {
+    let (host, clock) = (derivation.sts.host, memory.signatureClock)
+    let derived: DerivedRequest
+    do {
+      derived = try derivation.request(from: source, user, host: sender.services.hostName)
+    } catch {
+      throw .unfitUser(error)
+    }
+    let request = try Upstream.sts.checked { () throws(InvalidInput) in
+      try SigV4(source.credentials).sign(
+        derived.request, for: host, digests: crypto, now: clock.now(at: host.url))
+    }
+    let digest = derived.policy.map { crypto.hexadecimalSHA256(of: $0) }
+    // Whether another time of signing may help.
+    var isOtherTime = false
+    var exchange = Exchange(
+      request: request, settings: Self.settings(of: derivation), upstream: .sts
+    ) { reply throws(UpstreamFailure) in
+      do throws(UpstreamFailure) {
+        return try outcome(of: reply, derived, source, policySHA256: digest)
+      } catch {
+        if error.signatureFault == .time {
+          isOtherTime = clock.refused(by: host.url, at: reply.date)
+        }
+        throw error
+      }
+    }
+    exchange.isRepeated = { $0.signatureFault == .time && isOtherTime }
+    return exchange
+  }
+
+  /// Takes only an answer that gives no more than was asked for.
+  private func outcome(
+    of reply: HTTPReply, _ sent: DerivedRequest, _ source: SourceCredentials,
+    policySHA256: String?
+  ) throws(UpstreamFailure) -> UpstreamOutcome {
+    let answer: SignedReply
+    switch derivation.call {
+    case .scope: answer = try STS.scoped(from: reply)
+    case .hop: answer = try STS.assumed(from: reply)
+    }
+    let now = answer.serverTime ?? sender.services.clock.wallTime
+    if let fault = derivation.fault(in: answer, to: sent, from: source, now: now) {
+      throw .refusedAnswer(fault)
+    }
+    var credentials = answer.credentials
+    credentials.session?.sourceAccessKeyID = source.credentials.accessKeyID
+    credentials.session?.policySHA256 = policySHA256
+    return .derived(credentials, lifetime: credentials.expiration - now)
+  }
+
+  /// The server that `check` asks.
+  func places(_ turns: CallTurns) -> [ProbedPlace] {
+    [
+      ProbedPlace(
+        name: "sts", upstream: .sts, url: derivation.sts.host.url,
+        settings: Self.settings(of: derivation).probing,
+        queue: turns.queues.queue(of: derivation, nil))
+    ]
+  }
+
+  private static func settings(of derivation: Derivation) -> HTTPSettings {
+    var settings = HTTPSettings(
+      timeout: Sender.awsTimeout, replyLimit: Limits.Upstream.awsReplyBytes)
+    settings.caFile = derivation.caFile
+    return settings
+  }
+}
+
+extension SigV4 {
+  fileprivate init(_ credentials: Credentials) {
+    self.init(
+      accessKeyID: credentials.accessKeyID, secretAccessKey: credentials.secretAccessKey,
+      sessionToken: credentials.sessionToken)
+  }
+}
+
+extension Digests {
+  fileprivate func hexadecimalSHA256(of text: String) -> String {
+    String(decoding: Hex.encode(sha256(Array(text.utf8))), as: UTF8.self)
+  }
+}

@@ -1,0 +1,147 @@
+import TestSupport
+import Testing
+
+@testable import CredCore
+
+/// What a derived profile asks of STS, and what it takes from it.
+struct DerivationTests {
+  private static let role = "arn:aws:iam::210987654321:role/path/reports"
+  private static let user = UnixUser(uid: 1000, name: "alice")
+  private static let now = WallTime(milliseconds: 1_767_323_045_000)
+
+  private static func credentials(
+    _ key: String, endingIn life: Duration, account: String? = nil
+  ) -> Credentials {
+    Credentials(
+      accessKeyID: key, secretAccessKey: Secret("s"), sessionToken: Secret("t"),
+      expiration: now + life, accountID: account)
+  }
+
+  private static func source(
+    _ life: Duration = .seconds(3600), arn: String? = nil, scopes: Int = 0, account: String? = nil
+  ) -> SourceCredentials {
+    SourceCredentials(
+      credentials("ASIASOURCE0000000000", endingIn: life, account: account), lifetime: life,
+      sessionARN: arn, scopes: scopes)
+  }
+
+  private static func policy() throws -> SessionPolicy {
+    try SessionPolicy(
+      Array(
+        #"{"Version":"2012-10-17","Statement":{"Effect":"Allow","Action":"a:b","Resource":"{user}"}}"#
+          .utf8))
+  }
+
+  private func body(_ derivation: Derivation, _ source: SourceCredentials) throws -> String {
+    let sts = STS(try AWSHost(.sts, region: "eu-west-1"))
+    return Samples.body(try derivation.request(to: sts, from: source, Self.user, host: "web-1"))
+  }
+
+  @Test func aScopeHasThePolicyOfItsUserAndEndsBeforeItsSource() throws {
+    let scope = Derivation(
+      .scope(description: "nightly"), policy: try Self.policy(), duration: .seconds(3600))
+    let text = try body(scope, Self.source(.seconds(900)))
+    expect(text.contains("%22Resource%22%3A%22alice%22"))
+    expect(text.contains("&DurationSeconds=840"))
+    expect(text.hasSuffix("&ScopedSessionDescription=nightly"))
+    expect(try body(scope, Self.source(.seconds(7200))).contains("&DurationSeconds=3600"))
+    let whole = Derivation(.scope(description: nil), policy: try Self.policy())
+    expect(!(try body(whole, Self.source()).contains("DurationSeconds")))
+  }
+
+  @Test func aHopHasItsUsersNames() throws {
+    var hop = RoleHop(roleARN: Self.role, sessionName: try Template("{user}@{host}"))
+    hop.tags = [NamedTemplate("uid", try Template("{uid}"))]
+    hop.transitiveTags = ["uid"]
+    hop.externalID = "ext"
+    hop.sourceIdentity = .user
+    let text = try body(Derivation(.hop(hop), duration: .seconds(900)), Self.source())
+    for part in [
+      "&RoleSessionName=alice%40web-1&", "&DurationSeconds=900", "&Tags.member.1.Key=uid&",
+      "&Tags.member.1.Value=1000&", "&TransitiveTagKeys.member.1=uid&", "&ExternalId=ext&",
+      "&SourceIdentity=alice",
+    ] {
+      expect(text.contains(part))
+    }
+  }
+
+  @Test func aNameThatDoesNotFitAsksForNothing() throws {
+    let scope = Derivation(.scope(description: nil), policy: try Self.policy())
+    let sts = STS(try AWSHost(.sts, region: "eu-west-1"))
+    let error = #expect(throws: InvalidInput.self) {
+      try scope.request(
+        to: sts, from: Self.source(), UnixUser(uid: 1, name: "a/b"), host: "h")
+    }
+    expect(error?.field, equals: "policy_file")
+  }
+
+  private static let session = "arn:aws:sts::123456789012:assumed-role/r/CognitoIdentityCredentials"
+
+  private static func reply(
+    _ key: String = "ASIANARROW0000000000", endingIn life: Duration = .seconds(3600),
+    arn: String = session, scopes: Int? = 1, account: String = "123456789012"
+  ) -> SignedReply {
+    SignedReply(
+      credentials: credentials(key, endingIn: life, account: account), sessionARN: arn,
+      scopes: scopes, tokenUtilization: nil, serverTime: now)
+  }
+
+  @Test(
+    arguments: [
+      (reply(), source(), nil), (reply(endingIn: .seconds(3660)), source(), nil),
+      (reply("ASIASOURCE0000000000"), source(), .sameKey),
+      (reply(endingIn: .zero), source(), .ended), (reply(scopes: nil), source(), .unscoped),
+      (reply(scopes: 0), source(), .unscoped), (reply(scopes: 1), source(scopes: 1), .unscoped),
+      (reply(scopes: 2), source(scopes: 1), nil),
+      (reply(), source(arn: "arn:aws:sts::123456789012:assumed-role/r/else"), .otherSession),
+      (reply(), source(account: "210987654321"), .otherSession),
+      (reply(endingIn: .seconds(3661)), source(), .late),
+    ] as [(SignedReply, SourceCredentials, DerivedFault?)])
+  func aScopeIsNeverWider(
+    _ reply: SignedReply, _ source: SourceCredentials, _ fault: DerivedFault?
+  ) throws {
+    let scope = Derivation(.scope(description: nil), policy: try Self.policy())
+    expect(scope.fault(in: reply, from: source, sessionName: nil, now: Self.now), equals: fault)
+  }
+
+  @Test func withoutAPolicyTheCountMayStay() {
+    let shorter = Derivation(.scope(description: nil), duration: .seconds(900))
+    let source = Self.source(scopes: 1)
+    for (scopes, fault) in [(1, nil), (0, .unscoped)] as [(Int, DerivedFault?)] {
+      expect(
+        shorter.fault(
+          in: Self.reply(scopes: scopes), from: source, sessionName: nil, now: Self.now),
+        equals: fault)
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("arn:aws:sts::210987654321:assumed-role/reports/alice", nil),
+      ("arn:aws:sts::210987654321:assumed-role/reports/bob", .otherSession),
+      ("arn:aws:sts::210987654321:assumed-role/other/alice", .otherSession),
+      ("arn:aws:sts::123456789012:assumed-role/reports/alice", .otherSession),
+      ("arn:aws-cn:sts::210987654321:assumed-role/reports/alice", .otherSession),
+    ] as [(String, DerivedFault?)])
+  func aHopIsTheRolesOwn(_ arn: String, _ fault: DerivedFault?) {
+    let hop = Derivation(.hop(RoleHop(roleARN: Self.role, sessionName: .user)))
+    let reply = Self.reply(arn: arn, scopes: nil, account: "210987654321")
+    expect(
+      hop.fault(in: reply, from: Self.source(), sessionName: "alice", now: Self.now),
+      equals: fault)
+  }
+
+  @Test func aHopMayOutliveItsSourceButNotWhatWasAsked() {
+    let arn = "arn:aws:sts::210987654321:assumed-role/reports/alice"
+    let hop = Derivation(
+      .hop(RoleHop(roleARN: Self.role, sessionName: .user)), duration: .seconds(900))
+    for (life, fault) in [(Duration.seconds(960), nil), (.seconds(961), .late)]
+      as [(Duration, DerivedFault?)]
+    {
+      expect(
+        hop.fault(
+          in: Self.reply(endingIn: life, arn: arn, scopes: nil), from: Self.source(.seconds(300)),
+          sessionName: "alice", now: Self.now), equals: fault)
+    }
+  }
+}
