@@ -200,8 +200,8 @@ public enum Limits {
     public static let scopeSeconds = 1...129_600
     /// Characters of what CloudTrail shows of it.
     public static let scopeDescriptionLength = 2...256
-    /// Seconds of any session that `duration` may ask for.
-    static let sessionSeconds = 60...129_600
+    /// Seconds of narrowed credentials that `duration` may ask for.
+    static let narrowedSeconds = 60...129_600
     /// Seconds of a role that is assumed from another one: role chaining ends after an hour (STS API
     /// reference, AssumeRole).
     static let chainedRoleSeconds = 900...3600
@@ -211,6 +211,8 @@ public enum Limits {
     static let sessionTagValueLength = 0...256
     /// AssumeRole's ExternalId.
     static let externalIDLength = 2...1224
+    /// AssumeRole's SourceIdentity.
+    static let sourceIdentityLength = 2...256
     /// Profiles in a row that are derived from one another.
     static let derivedProfiles = 2
   }

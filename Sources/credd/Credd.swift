@@ -74,24 +74,26 @@ struct Credd {
   }
 
   private func readConfiguration() throws(Ending) -> Configuration {
-    let credentials = line.checkConfig ? ServiceDirectory.assumeCredentials() : nil
     let reading: ConfigurationReading
+    var diagnostics: [Diagnostic] = []
+    var unchecked: [String] = []
     do throws(SystemError) {
-      reading = try ConfigurationFiles.read(line.config)
+      if line.checkConfig {
+        // Files that the configuration names are opened even if it has errors, so that one run shows
+        // all problems.
+        var inspection = try ConfigurationInspection(
+          of: line.config, credentials: ServiceDirectory.assumeCredentials())
+        inspection.run()
+        reading = inspection.reading
+        (diagnostics, unchecked) = (inspection.diagnostics, inspection.unchecked)
+      } else {
+        reading = try ConfigurationFiles.read(line.config)
+      }
     } catch {
       Self.complain("\(error)")
       throw unconfigured(["\(error)"])
     }
-    var diagnostics = reading.diagnostics
-    var unchecked: [String] = []
-    if line.checkConfig {
-      // Files that the configuration names are opened even if it has errors, so that one run shows
-      // all problems.
-      var inspection = ConfigurationInspection(reading, credentials: credentials)
-      inspection.run()
-      diagnostics = (diagnostics + inspection.diagnostics).inReadingOrder
-      unchecked = inspection.unchecked
-    }
+    diagnostics = (reading.diagnostics + diagnostics).inReadingOrder
     let errors = diagnostics.filter { $0.severity == .error }
     for diagnostic in diagnostics where diagnostic.severity == .warning {
       Self.complain("\(diagnostic)")

@@ -232,6 +232,11 @@ struct ConfigurationCheckTests {
       [backend script]
       type = exec
       command = \(folder)/program
+      [profile narrow]
+      source_profile = work
+      policy_file = \(folder)/policy
+      [profile work]
+      identity_pool_id = us-east-1:11111111-2222-3333-4444-555555555555
       """.utf8
     ).write(to: URL(filePath: text))
     let process = try ChildProcess(
@@ -243,7 +248,10 @@ struct ConfigurationCheckTests {
     for key in ["corp: bearer_token_file: '\(folder)/token'", "corp: ca_file", "script: command"] {
       expect(process.errors.contains("not checked: backend \(key)"), "\(process.errors)")
     }
-    expect(process.errors.contains("'\(folder)/ca.pem' does not answer: is its file server away?"))
+    for file in ["ca.pem", "policy"] {
+      expect(
+        process.errors.contains("'\(folder)/\(file)' does not answer: is its file server away?"))
+    }
     // The next check is made, and its error decides.
     expect(process.errors.contains("6: client_certificate: cannot open"))
     expect(process.status, equals: EX_CONFIG)

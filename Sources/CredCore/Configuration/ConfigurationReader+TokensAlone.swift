@@ -6,7 +6,7 @@ extension ConfigurationReader {
     "user_identifier", "flow", "role_arn", "role_session_name", "duration", "policy_file",
     "policy_arns", "guest", "account_id", "web_identity_token_file", "web_identity_provider",
     "impersonate", "impersonate_signed_in", "cognito_endpoint", "sts_endpoint", "allow_plain_http",
-    "ca_file", "logins_key",
+    "ca_file", "logins_key", "vend_credentials",
   ]
 
   /// - Parameter provider: of the profile's backend; nil for another backend, or none.

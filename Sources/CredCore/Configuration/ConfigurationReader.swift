@@ -11,6 +11,8 @@ struct ConfigurationReader {
   /// What only the types of all backends can judge.
   private var sectionsWithoutPool: [(profile: ProfileSettings, section: INISection)] = []
   private var derivedSections: [(profile: ProfileSettings, section: INISection)] = []
+  /// Keys `sts_endpoint` in the enhanced flow, with their profiles: only derived profiles use them.
+  var endpointsOfEnhanced: [(profile: String, position: SourcePosition)] = []
   private var profileCount = 0
   /// Where each profile begins, by name.
   private(set) var profileHeaders: [String: SourcePosition] = [:]
@@ -27,7 +29,8 @@ struct ConfigurationReader {
     var ofProvider = OfProvider()
 
     struct OfProvider {
-      var tokens: SourcePosition?
+      var tokens: [VendedToken] = []
+      var tokensPosition: SourcePosition?
       var hosts: [(key: String, position: SourcePosition)] = []
     }
   }
@@ -47,6 +50,7 @@ struct ConfigurationReader {
     checkReferences()
     for (profile, section) in sectionsWithoutPool { checkPool(of: profile, section) }
     checkSources(derivedSections)
+    checkWithheld()
     checkRedirectURIs()
     checkCapacity()
     checkKeptSessions()
@@ -137,7 +141,23 @@ struct ConfigurationReader {
     }
     var settings = ProfileSettings(name: name ?? "", identityPoolID: "")
     assign(ConfigurationSchema.profile, from: section, to: &settings)
+    checkDuration(&settings, section)
+    notePlace(of: &settings, section)
     check(settings, section)
+    // A wrong name counts as present.
+    if section["source_profile"] != nil {
+      derivedSections.append((settings, section))
+    } else {
+      noteBackend(of: settings, section)
+      if section["identity_pool_id"] == nil { sectionsWithoutPool.append((settings, section)) }
+    }
+    if let name {
+      configuration.profiles[name] = settings
+      profileHeaders[name] = section.position
+    }
+  }
+
+  private mutating func noteBackend(of settings: ProfileSettings, _ section: INISection) {
     if let backend = settings.backend {
       backendReferences.append(
         BackendReference(
@@ -150,15 +170,6 @@ struct ConfigurationReader {
       require("developer_provider", with: "backend", section)
     }
     require("backend", with: "link_backend", section)
-    if section["source_profile"] != nil {
-      derivedSections.append((settings, section))
-    } else if section["identity_pool_id"] == nil {
-      sectionsWithoutPool.append((settings, section))
-    }
-    if let name {
-      configuration.profiles[name] = settings
-      profileHeaders[name] = section.position
-    }
   }
 
   private mutating func checkPool(of profile: ProfileSettings, _ section: INISection) {
@@ -246,7 +257,7 @@ struct ConfigurationReader {
     _ settings: ProfileSettings, _ section: INISection
   ) -> BackendReference.OfProvider {
     BackendReference.OfProvider(
-      tokens: settings.vendTokens.isEmpty ? nil : section.position(of: "vend_tokens"),
+      tokens: settings.vendTokens, tokensPosition: section["vend_tokens"]?.position,
       hosts: [("fips", settings.fips), ("dualstack", settings.dualstack)].compactMap { key, isOn in
         isOn ? (key, section.position(of: key)) : nil
       })
@@ -255,18 +266,28 @@ struct ConfigurationReader {
   /// Only a provider, the backend itself or a linked one, has tokens for programs. Only for AWS's
   /// own hosts can FIPS and dualstack be chosen.
   private mutating func checkChoices(of reference: BackendReference) {
-    if let position = reference.ofProvider.tokens, reference.link == nil,
-      let type = backendTypes[reference.name], type.provider == nil
-    {
-      diagnostics.error(
-        at: position,
-        "vend_tokens: [backend \(reference.name)] is no user pool, and has no tokens for programs")
-    }
+    checkVended(by: reference)
     guard let fixed = configuration.backends[reference.name]?.kind.fixedHostKey else { return }
     for (key, position) in reference.ofProvider.hosts {
       diagnostics.error(
         at: position,
         "\(key): cannot be combined with '\(fixed)' of [backend \(reference.name)]")
+    }
+  }
+
+  private mutating func checkVended(by reference: BackendReference) {
+    guard let type = backendTypes[reference.name] else { return }
+    let (words, position) = (reference.ofProvider.tokens, reference.ofProvider.tokensPosition)
+    if let provider = type.provider {
+      guard words.contains(.developer) else { return }
+      diagnostics.error(
+        at: position,
+        "vend_tokens: [backend \(reference.name)] is \(provider.words.article) "
+          + "\(provider.words.name), which gives no 'developer' tokens")
+    } else if reference.link == nil, words.contains(where: { $0 != .developer }) {
+      diagnostics.error(
+        at: position,
+        "vend_tokens: [backend \(reference.name)] is no user pool, and has no tokens for programs")
     }
   }
 

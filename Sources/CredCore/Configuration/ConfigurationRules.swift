@@ -5,17 +5,20 @@ extension ConfigurationReader {
     if profile.impersonateSignedIn {
       require("impersonate", with: "impersonate_signed_in", section)
     }
-    require("web_identity_provider", with: "web_identity_token_file", section)
-    require("web_identity_token_file", with: "web_identity_provider", section)
-    // A wrong name counts as present.
+    checkEverybody(profile, section)
+    checkEndpoints(profile, section)
     if section["source_profile"] != nil {
       checkDerived(profile, section)
     } else {
+      refuseKeysOfDerived(section)
+      checkWebIdentity(profile, section)
       checkFlow(profile, section)
+      checkPartition(profile, section)
+      checkTokens(profile, section)
     }
-    checkPartition(profile, section)
-    checkEverybody(profile, section)
-    checkTokens(profile, section)
+  }
+
+  private mutating func checkEndpoints(_ profile: ProfileSettings, _ section: INISection) {
     for key in ["cognito_endpoint", "sts_endpoint"] {
       if profile.fips { exclude(key, with: "fips", section) }
       if profile.dualstack { exclude(key, with: "dualstack", section) }
@@ -23,6 +26,11 @@ extension ConfigurationReader {
     refusePlainHTTP(
       "cognito_endpoint", profile.cognitoEndpoint, section, isAllowed: profile.allowPlainHTTP)
     refusePlainHTTP("sts_endpoint", profile.stsEndpoint, section, isAllowed: profile.allowPlainHTTP)
+  }
+
+  private mutating func checkWebIdentity(_ profile: ProfileSettings, _ section: INISection) {
+    require("web_identity_provider", with: "web_identity_token_file", section)
+    require("web_identity_token_file", with: "web_identity_provider", section)
     // GetId refuses these: "Invalid login token. Can't pass in a Cognito token."
     if let provider = profile.webIdentityProvider, provider.hasPrefix("cognito-identity") {
       diagnostics.error(
@@ -41,45 +49,71 @@ extension ConfigurationReader {
       if section["role_arn"] == nil {
         diagnostics.error(at: section.position(of: "flow"), "flow: basic requires 'role_arn'")
       }
-      if profile.roleDuration < .seconds(30 * 60) {
-        diagnostics.warning(
-          at: section.position(of: "duration"),
-          "duration: under 30m, clients that refresh 15m before expiration ask all the time")
-      }
+      warnOfShort(profile.duration, section)
       return
     }
     // An operator relies on a policy, so a policy without effect is an error. Other keys without
     // effect are a warning.
     for key in ["policy_file", "policy_arns"] where section[key] != nil {
       diagnostics.error(
-        at: section.position(of: key), "\(key): only 'flow = basic' can apply a policy")
+        at: section.position(of: key),
+        "\(key): only 'flow = basic' can apply a policy, or a profile with 'source_profile'")
     }
-    for key in ["role_session_name", "duration", "sts_endpoint"] where section[key] != nil {
+    for key in ["role_session_name", "duration"] where section[key] != nil {
       diagnostics.warning(
         at: section.position(of: key), "\(key): has no effect in the enhanced flow")
+    }
+    if let entry = section["sts_endpoint"] {
+      endpointsOfEnhanced.append((profile.name, entry.position))
     }
   }
 
   /// AWS always refuses a role or policy of another partition than the pool's.
   private mutating func checkPartition(_ profile: ProfileSettings, _ section: INISection) {
     guard let pool = try? IdentityPoolID(profile.identityPoolID) else { return }
-    let partition = AWSPartition(region: pool.region)
+    checkPartition(of: profile, pool.region, of: "the pool's region", section)
+  }
+
+  /// - Parameter place: whose the region is, for the message.
+  mutating func checkPartition(
+    of profile: ProfileSettings, _ region: String, of place: String, _ section: INISection
+  ) {
     let arns = [("role_arn", profile.roleARN)] + profile.policyARNs.map { ("policy_arns", $0) }
     for case (let key, let arn?) in arns {
       let named = arn.split(separator: ":").dropFirst().first.map(String.init) ?? ""
-      guard named != partition.rawValue else { continue }
-      diagnostics.error(
-        at: section.position(of: key),
-        "\(key): \(arn.singleQuoted) is of partition '\(named)', and the pool's region "
-          + "'\(pool.region)' of '\(partition.rawValue)'")
+      refuse(arn, named, region, of: place, at: key, section)
     }
+  }
+
+  /// - Parameter named: the partition of the value.
+  mutating func refuse(
+    _ value: String, _ named: String, _ region: String, of place: String, at key: String,
+    _ section: INISection
+  ) {
+    let partition = AWSPartition(region: region).rawValue
+    guard named != partition else { return }
+    diagnostics.error(
+      at: section.position(of: key),
+      "\(key): \(value.singleQuoted) is of partition '\(named)', and \(place) '\(region)' of "
+        + "'\(partition)'")
   }
 
   /// An operator relies on a list of tokens, so a list without effect is an error.
   private mutating func checkTokens(_ profile: ProfileSettings, _ section: INISection) {
     let words = profile.vendTokens
     guard !words.isEmpty else { return }
-    require("backend", with: "vend_tokens", section)
+    // A client may bring the developer token itself.
+    if words != [.developer] { require("backend", with: "vend_tokens", section) }
+    if profile.vendCredentials {
+      if words.contains(.developer) {
+        diagnostics.error(
+          at: section.position(of: "vend_tokens"),
+          "vend_tokens: 'developer' has an effect only beside 'vend_credentials = no'; else the "
+            + "developer token is given anyway")
+      }
+    } else if section["identity_pool_id"] != nil {
+      warnOfVended(words, section)
+    }
     if words.contains(.account), !words.contains(.access) {
       diagnostics.error(
         at: section.position(of: "vend_tokens"),

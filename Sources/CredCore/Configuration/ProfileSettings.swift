@@ -109,7 +109,7 @@ extension ConfigurationSchema {
       .template(
         length: Limits.Upstream.roleSessionNameLength.upperBound, where: \.isRoleSessionText),
       standard: "{user}"),
-    .init("duration", \.duration, .seconds(Limits.Upstream.sessionSeconds), standard: "1h"),
+    .init("duration", \.duration, .anyDuration),
     .init("policy_file", \.policyFile, .path),
     .init(
       "policy_arns", \.policyARNs,
@@ -149,7 +149,7 @@ extension ConfigurationSchema {
       "external_id", \.derived.externalID,
       .text("2 to 1224 letters, digits or any of _+=,.@:/-", where: \.isExternalID)),
     .init(
-      family: "session_tags.", syntax: "a text (with {user}, {uid}, {host})"
+      family: DerivedSettings.tag, syntax: "a text (with {user}, {uid}, {host})"
     ) { value, name, settings throws(InvalidValue) in
       try settings.derived.addTag(name, value)
     },
@@ -159,7 +159,7 @@ extension ConfigurationSchema {
     .init(
       "source_identity", \.derived.sourceIdentity,
       .template(
-        length: Limits.Upstream.roleSessionNameLength.upperBound, where: \.isRoleSessionText)),
+        length: Limits.Upstream.sourceIdentityLength.upperBound, where: \.isRoleSessionText)),
     .init("vend_credentials", \.vendCredentials, .yesNo, standard: "yes"),
   ]
 }

@@ -66,16 +66,26 @@ extension ValueSyntax<Duration> {
     duration(.seconds(range.lowerBound) ... .seconds(range.upperBound), isWhole: true)
   }
 
+  /// Any duration: where the range depends on other keys, the reader looks at it later.
+  static var anyDuration: ValueSyntax {
+    ValueSyntax("a duration") { value throws(InvalidValue) in try written(value.text()) }
+  }
+
+  private static func written(_ text: String) throws(InvalidValue) -> Duration {
+    guard let duration = Duration(written: text) else {
+      throw InvalidValue(
+        "\(text.singleQuoted) is not a duration such as 500ms, 90s, 5m, 1h30m or 30d")
+    }
+    return duration
+  }
+
   private static func duration(
     _ range: ClosedRange<Duration>, isWhole: Bool
   ) -> ValueSyntax {
     let name = "a duration from \(range.lowerBound.written) to \(range.upperBound.written)"
     return ValueSyntax(name) { value throws(InvalidValue) in
       let text = try value.text()
-      guard let duration = Duration(written: text) else {
-        throw InvalidValue(
-          "\(text.singleQuoted) is not a duration such as 500ms, 90s, 5m, 1h30m or 30d")
-      }
+      let duration = try written(text)
       guard range.contains(duration) else {
         throw InvalidValue("\(text.singleQuoted) is not \(name)")
       }

@@ -1,6 +1,11 @@
 /// The keys of a profile that takes its credentials from another one. `policy_file`, `duration`, `role_arn`
 /// and their kin are those of ``ProfileSettings``.
 public struct DerivedSettings: Sendable, Equatable {
+  /// The family of keys with the session's tags.
+  static let tag = "session_tags."
+
+  static func isTag(_ key: String) -> Bool { key.hasPrefix(tag) }
+
   /// The profile whose credentials sign the call; nil for a profile with an identity of its own.
   public var source: String?
   /// The region of its STS; nil for the source's.
@@ -15,11 +20,17 @@ public struct DerivedSettings: Sendable, Equatable {
   public var transitiveTags: [String] = []
   /// The identity of the user that stays in every session which follows.
   public var sourceIdentity: Template?
+  /// Whether it says by itself how STS is reached, if only by `fips = no`.
+  public var namesPlace = false
 
   public init() {}
 
   mutating func addTag(_ name: String, _ value: ConfigurationValue) throws(InvalidValue) {
     guard name.isSessionTagName else { throw InvalidValue("\(name.singleQuoted) is no tag's name") }
+    // "You cannot have separate Department and department tag keys" (IAM user guide, session tags).
+    if let other = tags.first(where: { $0.name.lowercased() == name.lowercased() }) {
+      throw InvalidValue("is the tag of '\(Self.tag)\(other.name)': case does not count")
+    }
     guard tags.count < Limits.Upstream.sessionTags else {
       throw InvalidValue("more than \(Limits.Upstream.sessionTags) session tags")
     }
@@ -33,6 +44,11 @@ public struct DerivedSettings: Sendable, Equatable {
 extension ProfileSettings {
   /// Whether its credentials come from another profile's.
   public var isDerived: Bool { derived.source != nil }
+
+  /// Whether it says by itself how STS is reached. Else a derived profile reaches it as its source does.
+  var hasOwnPlace: Bool {
+    derived.namesPlace || stsEndpoint != nil || fips || dualstack || caFile != nil || allowPlainHTTP
+  }
 }
 
 /// A text for each user, with the name under which it is sent.

@@ -3,6 +3,8 @@ struct PolicyReader {
   private(set) var parts: [SessionPolicy.Part] = []
   private(set) var warnings: [String] = []
   private var isPlaceForUsers = false
+  /// Whether the text so far has begun a variable of IAM, `${…}`.
+  private var isVariable = false
 
   private static let members: Set = ["Version", "Id", "Statement"]
   private static let statementMembers: Set = [
@@ -44,6 +46,32 @@ struct PolicyReader {
       let texts = try Self.texts(value, "\(place).\(name)")
       if effect == "Allow" { warn(of: name, texts, place) }
     }
+    try Self.check(statement["Condition"], "\(place).Condition")
+  }
+
+  /// Operators, each with keys, each with a value or a list of values.
+  private static func check(_ condition: JSONValue?, _ place: String) throws(InvalidValue) {
+    guard let condition else { return }
+    guard case .object(let operators) = condition else {
+      throw InvalidValue("\(place) is no object")
+    }
+    for one in operators {
+      guard case .object(let keys) = one.value else {
+        throw InvalidValue("\(one.key.singleQuoted) in \(place) is no object")
+      }
+      for key in keys where !isConditionValue(key.value) {
+        throw InvalidValue("\(key.key.singleQuoted) in \(place) has no value and no list of values")
+      }
+    }
+  }
+
+  private static func isConditionValue(_ value: JSONValue) -> Bool {
+    switch value {
+    case .null, .object: false
+    case .bool, .number, .string: true
+    case .array(let elements):
+      elements.allSatisfy { if case .array = $0 { false } else { isConditionValue($0) } }
+    }
   }
 
   private mutating func warn(of name: String, _ texts: [String], _ place: String) {
@@ -64,7 +92,9 @@ struct PolicyReader {
   ) throws(InvalidValue) -> [JSONMember] {
     guard case .object(let members) = value else { throw InvalidValue("\(place) is no object") }
     if let other = members.first(where: { !known.contains($0.key) }) {
-      throw InvalidValue("\(place) has a member that a session policy does not have: \(other.key)")
+      throw InvalidValue(
+        "\(place) has a member that a session policy does not have: "
+          + other.key.singleQuoted)
     }
     return members
   }
@@ -119,12 +149,14 @@ struct PolicyReader {
 
   private mutating func write(text: String) throws(InvalidValue) {
     append("\"")
+    isVariable = false
     var rest = text[...]
     while let character = rest.unicodeScalars.first {
       if let placeholder = try placeholder(in: &rest) {
         parts.append(.placeholder(placeholder))
         continue
       }
+      if character == "}" { isVariable = false } else if rest.hasPrefix("${") { isVariable = true }
       rest = Substring(rest.unicodeScalars.dropFirst())
       switch character {
       case "\"", "\\": append("\\\(character)")
@@ -150,6 +182,10 @@ struct PolicyReader {
       guard rest.hasPrefix(name) else { continue }
       guard isPlaceForUsers else {
         throw InvalidValue("has \(name) outside the values of Resource and Condition")
+      }
+      // There it would be the name of a variable, and not a text.
+      guard !isVariable else {
+        throw InvalidValue("has \(name) within a variable of IAM, '${…}', which a name cannot fill")
       }
       rest = rest.dropFirst(name.count)
       return placeholder

@@ -101,11 +101,6 @@ extension ProfileSettings {
     return .hop(hop)
   }
 
-  /// Whether it says by itself how STS is reached. Else it is reached as by the source.
-  fileprivate var hasOwnPlace: Bool {
-    stsEndpoint != nil || fips || dualstack || caFile != nil || allowPlainHTTP
-  }
-
   fileprivate func sts(in region: String) throws(InvalidInput) -> STS {
     if let stsEndpoint {
       return STS(try AWSHost(.sts, region: region, custom: stsEndpoint.text))
@@ -161,18 +156,21 @@ extension Fingerprint {
     add(settings.roleARN)
     add(settings.roleSessionName.text)
     add(settings.duration.map { "\($0.wholeNanoseconds)" })
-    for arn in settings.policyARNs { add(arn) }
+    add(settings.policyARNs)
     add(derivation.policy?.stored)
     let derived = settings.derived
     add(derived.description)
     add(derived.externalID)
-    for tag in derived.tags {
-      add(tag.name)
-      add(tag.template.text)
-    }
-    for name in derived.transitiveTags { add(name) }
+    add(derived.tags.flatMap { [$0.name, $0.template.text] })
+    add(derived.transitiveTags)
     add(derived.sourceIdentity?.text)
     add(derivation.sts.host.url)
     add(derivation.sts.host.region)
+  }
+
+  /// With the number, so that what follows the list is not taken for a part of it.
+  private mutating func add(_ texts: [String]) {
+    add("\(texts.count)")
+    for text in texts { add(text) }
   }
 }

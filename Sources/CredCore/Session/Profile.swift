@@ -47,7 +47,7 @@ public final class Profile: Sendable, Equatable {
       backend: try backend?.kind.trust(in: settings) ?? .none, flow: settings.flow,
       allowsGuests: settings.guest, tokenFileProvider: settings.webIdentityProvider,
       developerLoginKey: settings.loginsKey ?? AWSPartition.loginsKey(region: settings.region),
-      keepsAccessToken: settings.vendTokens.contains { $0 != .id })
+      keepsAccessToken: settings.vendTokens.contains { [.access, .account].contains($0) })
     plan.givesTokensAlone = identityPool == nil && derivation == nil
     plan.derived = derivation.map { DerivedPlan($0) }
     plan.link = link?.plan.backend.issuer

@@ -41,6 +41,15 @@ struct BoundedWait {
     deinit { if ready >= 0 { credd_close(ready) } }
   }
 
+  /// Why a file was not looked at, for a message.
+  ///
+  /// - Parameter wasOver: whether no time was left before.
+  static func problem(of path: String, wasOver: Bool) -> String {
+    "'\(path)' "
+      + (wasOver
+        ? "was not looked at: checks before it hung" : "does not answer: is its file server away?")
+  }
+
   /// Does the work on a new thread.
   ///
   /// - Returns: nil if the work takes too long; then it goes on by itself. Also nil if ``isOver``.

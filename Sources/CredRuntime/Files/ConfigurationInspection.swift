@@ -6,34 +6,45 @@ internal import Glibc
 /// user, if this process may become that user. At a reload, the daemon itself opens the files that
 /// no other process sees.
 public struct ConfigurationInspection {
-  /// The user of credd.service.
-  private static let serviceUser = "credd"
-
-  private let reading: ConfigurationReading
+  /// What was read, with its own diagnostics.
+  public let reading: ConfigurationReading
   /// The folder of the service's credentials, if this process cannot see its files; nil if it can.
   private let credentials: String?
   private let scope: Scope
-  private let startedAsRoot = geteuid() == 0
-  /// Whether files are opened as the daemon opens them.
-  private var isDaemonsUser = true
+  private let user: ServiceUser
+  /// Why policies' files were not looked at, by their paths.
+  private let unseenPolicies: [String: String]
   /// A separate wait for names, so that a dead user database does not use up the time for files.
-  private var names = BoundedWait()
+  private var names: BoundedWait
   private var files = BoundedWait()
   public private(set) var diagnostics: [Diagnostic] = []
   /// The checks that could not be made, each with the reason.
   public private(set) var unchecked: [String] = []
 
+  /// Reads the configuration, too, and the files of policies as the daemon's user.
+  ///
   /// - Parameter credentials: the folder that `${CREDENTIALS_DIRECTORY}` was assumed to be.
-  public init(_ reading: ConfigurationReading, credentials: String?) {
-    self.reading = reading
+  /// - Throws: if a file of the configuration cannot be read.
+  public init(of path: String, credentials: String?) throws(SystemError) {
+    let sources = try ConfigurationFiles.sources(of: path)
+    var names = BoundedWait()
+    user = ServiceUser(becoming: &names)
+    self.names = names
+    let policies = PolicyCheck(user, credentials: credentials)
+    reading = ConfigurationFiles.read(sources, policyFile: policies.read)
+    unseenPolicies = policies.unseen
     self.credentials = credentials
     scope = .everything
+    if let problem = user.unchecked { unchecked.append(problem) }
   }
 
   private init(_ reading: ConfigurationReading, _ scope: Scope) {
     self.reading = reading
     credentials = nil
     self.scope = scope
+    user = ServiceUser()
+    unseenPolicies = [:]
+    names = BoundedWait()
   }
 
   /// What is looked at.
@@ -78,7 +89,6 @@ public struct ConfigurationInspection {
 
   public mutating func run() {
     let configuration = reading.understood
-    becomeServiceUser()
     checkNames(configuration)
     checkSections(configuration)
   }
@@ -86,28 +96,6 @@ public struct ConfigurationInspection {
   private mutating func checkSections(_ configuration: Configuration) {
     for (_, backend) in configuration.backends.sorted(by: { $0.key < $1.key }) { check(backend) }
     for (_, profile) in configuration.profiles.sorted(by: { $0.key < $1.key }) { check(profile) }
-  }
-
-  /// Only root can become another user, and never back. This is the first step, because it waits
-  /// for all threads, and a thread of a later check may hang in the kernel.
-  private mutating func becomeServiceUser() {
-    guard geteuid() == 0, let reason = switchUser() else { return }
-    isDaemonsUser = false
-    unchecked.append(
-      "whether the user '\(Self.serviceUser)' may open the files: \(reason); they were opened as root"
-    )
-  }
-
-  /// - Returns: why this process could not become the service's user; nil if it did.
-  private mutating func switchUser() -> String? {
-    guard let user = names.wait(for: { FoundUser(Self.serviceUser) }) else {
-      return "the user database does not answer"
-    }
-    guard user.result != 0 else { return "the host has no such user" }
-    let result =
-      user.result > 0
-      ? unsafe credd_become_user(user.uid, user.gid, user.groups, user.groups.count) : user.result
-    return result == 0 ? nil : SystemError("", number: -result).reason
   }
 
   // MARK: Sections
@@ -141,10 +129,30 @@ public struct ConfigurationInspection {
 
   private mutating func check(_ profile: ProfileSettings) {
     var place = Place(section: "profile \(profile.name)")
-    check(profile.policyFile, .text(.lines), &place, "policy_file")
+    if profile.isDerived {
+      checkDerived(profile, &place)
+    } else {
+      check(profile.policyFile, .text(.lines), &place, "policy_file")
+    }
     check(profile.webIdentityTokenFile, .secret(.line), &place, "web_identity_token_file")
     check(profile.caFile, .pem("CERTIFICATE"), &place, "ca_file")
     if scope == .everything { checkAccess(profile, &place) }
+  }
+
+  /// The policy was read with the configuration.
+  private mutating func checkDerived(_ profile: ProfileSettings, _ place: inout Place) {
+    guard scope == .everything else { return }
+    place.key = "policy_file"
+    if let reason = profile.policyFile.flatMap({ unseenPolicies[$0] }) {
+      unchecked.append("\(place.section): \(place.key): \(reason)")
+    }
+    place.key = "region"
+    if let region = profile.derived.region { checkRegion(region, place) }
+  }
+
+  private mutating func checkRegion(_ region: String, _ place: Place) {
+    guard !region.isEmpty, !AWSPartition.knows(region: region) else { return }
+    warn(place, "AWS has no region '\(region)' that credd knows of")
   }
 
   private mutating func checkAccess(_ profile: ProfileSettings, _ place: inout Place) {
@@ -157,12 +165,11 @@ public struct ConfigurationInspection {
       }
     }
     place.key = "identity_pool_id"
-    if !profile.region.isEmpty, !AWSPartition.knows(region: profile.region) {
-      warn(place, "AWS has no region '\(profile.region)' that credd knows of")
-    }
+    checkRegion(profile.region, place)
     // If a list contained a mistake, it was not read.
     guard reading.configuration != nil else { return }
-    guard AccessRule(profile, groupID: { _ in nil }).isOpen else { return }
+    // Without lists of its own, a derived profile admits those whom its source admits.
+    guard !profile.isDerived, AccessRule(profile, groupID: { _ in nil }).isOpen else { return }
     guard !profile.allowUsers.contains(AccessRule.everybody) else { return }
     place.key = ""
     warn(
@@ -256,32 +263,16 @@ public struct ConfigurationInspection {
   ) -> Value? {
     let wasOver = files.isOver
     if let value = files.wait(for: body) { return value }
-    let problem =
-      wasOver
-      ? "was not looked at: checks before it hung" : "does not answer: is its file server away?"
-    unchecked.append("\(place.section): \(place.key): '\(path)' \(problem)")
+    let problem = BoundedWait.problem(of: path, wasOver: wasOver)
+    unchecked.append("\(place.section): \(place.key): \(problem)")
     return nil
   }
 
   private mutating func unreadable(_ path: String, _ number: Int32, _ place: Place) {
-    let reason = SystemError("", number: number).reason
-    if let credentials, path.hasPrefix(credentials + "/"), number == ENOENT || number == EACCES {
-      let reason =
-        ServiceDirectory.isService
-        ? ": systemd shows it to the daemon alone, which opens it at the reload"
-        : " is there while credd.service runs alone"
-      return unchecked.append("\(place.section): \(place.key): \(path)\(reason)")
+    if let reason = user.reasonUnseen(path, number, credentials: credentials) {
+      return unchecked.append("\(place.section): \(place.key): \(reason)")
     }
-    if number == EACCES, !isDaemonsUser || isStranger {
-      return unchecked.append("\(place.section): \(place.key): \(path): \(reason) for this user")
-    }
-    fail(place, "cannot open '\(path)': \(reason)")
-  }
-
-  /// Whether a person started this process, which is not the daemon. It may be unable to open files that
-  /// the daemon can open.
-  private var isStranger: Bool {
-    scope == .everything && !ServiceDirectory.isService && !startedAsRoot
+    fail(place, "cannot open '\(path)': \(SystemError("", number: number).reason)")
   }
 
   private mutating func checkProgram(_ path: String, _ place: inout Place, _ key: String) {
@@ -291,7 +282,7 @@ public struct ConfigurationInspection {
     if facts.failure != 0 { return unreadable(path, facts.failure, place) }
     guard facts.kind == S_IFREG else { return fail(place, "'\(path)' is no program") }
     if facts.cannotRun != 0 {
-      if isStranger { return unreadable(path, facts.cannotRun, place) }
+      if user.isStranger { return unreadable(path, facts.cannotRun, place) }
       fail(place, "'\(path)' cannot be run: \(SystemError("", number: facts.cannotRun).reason)")
     }
   }
@@ -370,22 +361,5 @@ public struct ConfigurationInspection {
       Diagnostic(
         severity: severity, position: reading.position(of: place.key, in: place.section),
         message: place.key.isEmpty ? message : "\(place.key): \(message)"))
-  }
-}
-
-/// The user database's answer about a user. Making this value may block.
-private struct FoundUser: Sendable {
-  /// The result of `credd_look_up_user`.
-  let result: Int32
-  let uid: UInt32
-  let gid: UInt32
-  let groups: [UInt32]
-
-  init(_ name: String) {
-    var user = unsafe credd_user()
-    result = unsafe credd_look_up_user(0, name, true, &user)
-    (uid, gid) = unsafe (user.uid, user.gid)
-    groups = unsafe Array(UnsafeBufferPointer(start: user.groups, count: user.group_count))
-    unsafe free(user.groups)
   }
 }

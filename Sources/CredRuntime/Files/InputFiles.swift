@@ -8,11 +8,23 @@ public enum ConfigurationFiles {
   ///
   /// - Throws: if an existing file cannot be read, or if `path` itself is missing.
   public static func read(_ path: String) throws(SystemError) -> ConfigurationReading {
-    var sources = [try source(path)]
-    for name in try fragments(of: path) { sources.append(try source(name)) }
-    return Configuration.read(sources, policyFile: PolicyFile.read) { name in
+    read(try sources(of: path), policyFile: PolicyFile.read)
+  }
+
+  /// - Parameter policyFile: reads the file of a derived profile's policy.
+  static func read(
+    _ sources: [ConfigurationSource],
+    policyFile: @escaping (_ path: String) -> Result<[UInt8], InvalidValue>
+  ) -> ConfigurationReading {
+    Configuration.read(sources, policyFile: policyFile) { name in
       unsafe getenv(name).map { unsafe String(cString: $0) }
     }
+  }
+
+  static func sources(of path: String) throws(SystemError) -> [ConfigurationSource] {
+    var sources = [try source(path)]
+    for name in try fragments(of: path) { sources.append(try source(name)) }
+    return sources
   }
 
   private static func fragments(of path: String) throws(SystemError) -> [String] {

@@ -2,49 +2,105 @@ internal import CLinux
 internal import CredCore
 internal import Glibc
 
-/// A session policy's file. Whoever may write to it, or to a folder above it, could widen what programs get:
-/// so all of them belong to root or to the daemon's user, and nobody else may write to them.
+/// The file of a session policy. Whoever may write to it, or to a folder on the way to it, could widen what
+/// programs get: so all of them belong to root or to the daemon's user, and nobody else may write to them.
 enum PolicyFile {
+  struct Refusal: Error {
+    /// What is wrong, after the path.
+    let reason: String
+    /// The errno; 0 where the file was seen.
+    var number: Int32 = 0
+  }
+
+  /// For the daemon.
   static func read(_ path: String) -> Result<[UInt8], InvalidValue> {
-    Result { () throws(InvalidValue) in
-      let resolved = try resolve(path)
-      var place = "/"
-      try check(place)
-      for part in resolved.split(separator: "/") {
-        place += (place == "/" ? "" : "/") + part
-        try check(place)
+    read(path, owners: [0, geteuid()]).mapError { InvalidValue($0.reason) }
+  }
+
+  /// - Parameter owners: to whom the file and the folders may belong.
+  static func read(_ path: String, owners: Set<uid_t>) -> Result<[UInt8], Refusal> {
+    Result { () throws(Refusal) in
+      let own = try walk(to: path, owners)
+      let facts = FileFacts(ofRegular: own, .text(.lines))
+      try check(facts.failure)
+      guard facts.kind == S_IFREG else { throw Refusal(reason: "is no regular file") }
+      if let fault = facts.fault { throw Refusal(reason: fault) }
+      guard let content = try? SecretFile.read(own, as: "policy_file") else {
+        throw Refusal(reason: "cannot be read")
       }
-      let content: Secret
-      do throws(InvalidInput) {
-        content = try SecretFile.read(resolved, as: "policy_file")
-      } catch {
-        throw InvalidValue(error.reason)
-      }
-      if let fault = FileText.lines.fault(in: content) { throw InvalidValue(fault) }
       return Array(content.bytes.withoutByteOrderMark)
     }
   }
 
-  private static func resolve(_ path: String) throws(InvalidValue) -> String {
-    guard let resolved = unsafe realpath(path, nil) else {
-      throw InvalidValue(SystemError("cannot be read", number: errno).description)
+  /// As many as the kernel follows.
+  private static let linksFollowed = 40
+
+  /// Goes the way of a path, link by link, and looks at each folder on it: `realpath` alone would not see
+  /// who may exchange a link.
+  ///
+  /// - Returns: the file's own path.
+  private static func walk(to path: String, _ owners: Set<uid_t>) throws(Refusal) -> String {
+    var place: [Substring] = []
+    var rest = path.split(separator: "/")[...]
+    var links = 0
+    try check("/", look(at: "/"), owners)
+    while let part = rest.popFirst() {
+      if part == "." { continue }
+      if part == ".." {
+        _ = place.popLast()
+        continue
+      }
+      let next = "/" + (place + [part]).joined(separator: "/")
+      let facts = try look(at: next)
+      try check(next, facts, owners)
+      guard facts.st_mode & S_IFMT == S_IFLNK else {
+        place.append(part)
+        continue
+      }
+      links += 1
+      guard links <= linksFollowed else { throw refusal(ELOOP) }
+      let target = try target(of: next)
+      if target.hasPrefix("/") { place = [] }
+      rest = (target.split(separator: "/") + rest)[...]
     }
-    defer { unsafe free(resolved) }
-    return unsafe String(cString: resolved)
+    return "/" + place.joined(separator: "/")
   }
 
-  private static func check(_ place: String) throws(InvalidValue) {
+  private static func check(
+    _ place: String, _ facts: stat, _ owners: Set<uid_t>
+  ) throws(Refusal) {
+    guard owners.contains(facts.st_uid) else {
+      throw Refusal(
+        reason: "is not safe: '\(place)' belongs to uid \(facts.st_uid), not to root or credd's "
+          + "user; 'chown root' it")
+    }
+    let kind = facts.st_mode & S_IFMT
+    // Every link has all bits. In a folder with the sticky bit nobody exchanges what another user has.
+    let isHeld = kind == S_IFLNK || kind == S_IFDIR && facts.st_mode & S_ISVTX != 0
+    guard isHeld || facts.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
+      throw Refusal(reason: "is not safe: others may write to '\(place)'; 'chmod go-w' it")
+    }
+  }
+
+  private static func look(at place: String) throws(Refusal) -> stat {
     var facts = stat()
-    guard unsafe lstat(place, &facts) == 0 else {
-      throw InvalidValue(SystemError("cannot be read", number: errno).description)
-    }
-    guard facts.st_uid == 0 || facts.st_uid == geteuid() else {
-      throw InvalidValue("is not safe: \(place) belongs to uid \(facts.st_uid)")
-    }
-    // In a folder with the sticky bit nobody renames what belongs to another user.
-    let isSticky = facts.st_mode & S_IFMT == S_IFDIR && facts.st_mode & S_ISVTX != 0
-    guard facts.st_mode & (S_IWGRP | S_IWOTH) == 0 || isSticky else {
-      throw InvalidValue("is not safe: others may write to \(place)")
-    }
+    if unsafe lstat(place, &facts) != 0 { throw refusal(errno) }
+    return facts
+  }
+
+  private static func target(of link: String) throws(Refusal) -> String {
+    let size = Int(PATH_MAX)
+    var bytes = [CChar](repeating: 0, count: size)
+    let count = unsafe readlink(link, &bytes, size)
+    guard count >= 0 else { throw refusal(errno) }
+    return String(decoding: bytes[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  private static func check(_ failure: Int32) throws(Refusal) {
+    if failure != 0 { throw refusal(failure) }
+  }
+
+  private static func refusal(_ number: Int32) -> Refusal {
+    Refusal(reason: SystemError("cannot be read", number: number).description, number: number)
   }
 }

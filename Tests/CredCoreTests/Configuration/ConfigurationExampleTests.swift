@@ -83,7 +83,9 @@ struct ConfigurationExampleTests {
 
   @Test func theShippedExampleIsWithoutProblems() throws {
     let source = ConfigurationSource(name: "credd.conf.example", bytes: try Self.shippedExample())
-    let reading = Configuration.read([source]) { Self.environment[$0] }
+    let reading = Configuration.read(
+      [source], policyFile: { _ in .success(Array(narrowPolicy.utf8)) },
+      environment: { Self.environment[$0] })
     expect(reading.diagnostics.map(\.description), equals: [])
     expect(
       reading.configuration?.profiles["default"]?.allowGroups,

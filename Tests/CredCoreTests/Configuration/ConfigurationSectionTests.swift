@@ -38,7 +38,7 @@ struct ConfigurationSectionTests {
     ("Guest = yes", "unknown key 'Guest' in '[profile p]'; did you mean 'guest'?"),
     ("timeout = 5s", "unknown key 'timeout' in '[profile p]'; it belongs in [backend NAME]"),
     ("log_level = x", "unknown key 'log_level' in '[profile p]'; it belongs in [daemon]"),
-    ("source_profile = x", "unknown key 'source_profile' in '[profile p]'"),
+    ("mfa_serial = x", "unknown key 'mfa_serial' in '[profile p]'"),
   ])
   func unknownKeysInProfiles(line: String, message: String) {
     expect(problems(inProfile: line), equals: ["credd.conf:3: \(message)"])

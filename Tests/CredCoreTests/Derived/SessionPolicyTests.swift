@@ -42,6 +42,7 @@ struct SessionPolicyTests {
   @Test(arguments: [
     ("alice", "alice"), ("*", "${*}"), ("${x}", "${$}{x}"), ("a\"b", "a\\\"b"), ("a?", "a${?}"),
     ("a\\b", "a\\\\b"), ("{uid}", "{uid}"), ("\u{FF}", "\u{FF}"),
+    (String(repeating: "x", count: 200), String(repeating: "x", count: 200)),
   ])
   func namesStandForThemselves(_ name: String, _ escaped: String) throws {
     let policy = try SessionPolicy(Self.reading("arn:aws:s3:::b/{user}/{uid}/{host}/*"))
@@ -90,7 +91,7 @@ struct SessionPolicyTests {
     ),
     (
       #"{"Effect":"Deny","Action":"a:b","Resource":"*","Principal":"*"}"#,
-      "Statement has a member that a session policy does not have: Principal"
+      "Statement has a member that a session policy does not have: 'Principal'"
     ),
     (
       #"{"Effect":"Deny","Action":7,"Resource":"*"}"#,
@@ -99,6 +100,22 @@ struct SessionPolicyTests {
     (
       #"{"Effect":"Deny","Action":"a:b","Resource":[]}"#,
       "Statement.Resource is no text and no list of texts"
+    ),
+    (
+      #"{"Effect":"Deny","Action":"a:b","Resource":"*","Condition":"x"}"#,
+      "Statement.Condition is no object"
+    ),
+    (
+      #"{"Effect":"Deny","Action":"a:b","Resource":"*","Condition":{"Bool":true}}"#,
+      "'Bool' in Statement.Condition is no object"
+    ),
+    (
+      #"{"Effect":"Deny","Action":"a:b","Resource":"*","Condition":{"Bool":{"k":[["a"]]}}}"#,
+      "'k' in Statement.Condition has no value and no list of values"
+    ),
+    (
+      #"{"Effect":"Deny","Action":"a:b","Resource":"*","\u001b":"*"}"#,
+      #"Statement has a member that a session policy does not have: '\u{1B}'"#
     ),
     ("[]", "has an empty Statement"), ("[7]", "Statement[0] is no object"),
   ])
@@ -146,8 +163,21 @@ struct SessionPolicyTests {
       "has 2141 characters without its blanks; STS takes 2048"
     ),
     (
-      Self.policy(#"{"Effect":"Allow","Action":"a:b","Resource":"*","Condition":null}"#),
+      Self.policy(#"{"Effect":"Allow","Action":"a:b","Resource":"*","Sid":null}"#),
       "has a null in it"
+    ),
+    // A name would be the name of a variable there.
+    (
+      Self.reading("arn:aws:s3:::b/${{user}}"),
+      "has {user} within a variable of IAM, '${…}', which a name cannot fill"
+    ),
+    (
+      Self.reading("arn:aws:s3:::b/${aws:PrincipalTag/{uid}}"),
+      "has {uid} within a variable of IAM, '${…}', which a name cannot fill"
+    ),
+    (
+      Self.reading(#"arn:aws:s3:::b/\u0024{host}"#),
+      "has ${host} in it: credd's placeholder is {host}, without a $"
     ),
   ])
   func placesAndCharactersAreThoseOfSTS(_ bytes: [UInt8], _ text: String) {
