@@ -45,6 +45,10 @@ public enum InjectedFault: String, Sendable, CaseIterable {
   case loggedSecrets
   /// `HTTPSending`: a renewal reaches the user pool twice.
   case repeatedRenewals
+  /// `HTTPSending`: a token callback loses the logins beside its user.
+  case droppedLogins
+  /// `HTTPSending`: a request to Cognito brings the next account of its user, too.
+  case addedAccounts
   /// `HTTPSending`: the upstream fails for another user than the one it should.
   case mixedTroubles
 
@@ -65,6 +69,8 @@ public enum InjectedFault: String, Sendable, CaseIterable {
     case .lostReloads: [.admitted]
     case .wrongServers: [.staysWithIssuer]
     case .loggedSecrets: [.secretsStay]
+    case .droppedLogins: [.oneIdentity]
+    case .addedAccounts: [.neverLinked]
     case .mixedTroubles: [.ownTrouble]
     case .repeatedRenewals: [.usedOnce]
     }
