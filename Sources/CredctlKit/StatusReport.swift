@@ -49,14 +49,15 @@ public struct StatusReport: Sendable {
       .flatMap { WrappedText.lines($0, width: display.width) }.map { $0 + "\n" }.joined()
     guard !sessions.isEmpty else { return head + "no sessions\n" }
     let isTerminal = display.width != nil
-    let header = [
-      "PROFILE", "USER", "STATE", "SIGNED IN BY", "IDENTITY", "EXPIRES", "REFRESH", "LAST CALLER",
-    ]
+    let header = ["PROFILE", "USER", "STATE", "IDENTITY", "EXPIRES", "REFRESH", "LAST CALLER"]
+    // Scripts count columns: a new one stands behind all older ones.
     var table = TextTable(
-      header: header + (isTerminal ? [] : ["LAST ERROR"]),
-      shrinking: [(7, 11), (6, 9), (4, 12), (3, 12), (0, 8), (1, 8)], optional: [7, 6, 4, 3, 1])
+      header: header + (isTerminal ? [] : ["LAST ERROR"]) + ["SIGNED IN BY"],
+      shrinking: [(6, 11), (5, 9), (3, 12), (7, 12), (0, 8), (1, 8)], optional: [6, 5, 3, 7, 1])
     for session in sessions {
-      table.append(cells(of: session) + (isTerminal ? [] : [TextTable.Cell(error(session))]))
+      table.append(
+        cells(of: session) + (isTerminal ? [] : [TextTable.Cell(error(session))])
+          + [TextTable.Cell(SignedInText.words(session))])
     }
     return head + "\n" + table.rendered(on: display)
       + (isTerminal ? sessions.map { problem($0, on: display) }.joined() : "")
@@ -68,7 +69,6 @@ public struct StatusReport: Sendable {
       TextTable.Cell(session["Profile"]?.text),
       TextTable.Cell(user(session)),
       TextTable.Cell(state, colour: Self.colour(ofState: state)),
-      TextTable.Cell(SignedInText.words(session)),
       TextTable.Cell(session["IdentityId"]?.text),
       expiration(session["Expiration"]),
       TextTable.Cell(refresh(session)),

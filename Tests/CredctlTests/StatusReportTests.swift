@@ -27,8 +27,8 @@ struct StatusReportTests {
       equals: """
         credd 1.2, pid 7
 
-        PROFILE  USER   STATE     SIGNED IN BY             IDENTITY     EXPIRES    REFRESH                          LAST CALLER  LAST ERROR
-        work     alice  signedIn  oidc as al@x.com (00u1)  us-east-1:1  in 42 min  in 12 min, half of the lifetime  app.service  -
+        PROFILE  USER   STATE     IDENTITY     EXPIRES    REFRESH                          LAST CALLER  LAST ERROR  SIGNED IN BY
+        work     alice  signedIn  us-east-1:1  in 42 min  in 12 min, half of the lifetime  app.service  -           oidc as al@x.com (00u1)
 
         """)
   }
@@ -44,6 +44,20 @@ struct StatusReportTests {
     expect(text.contains("this host's clock is 20 min slow: set it"))
   }
 
+  /// Scripts count columns: those of the first version stay where they were.
+  @Test func newColumnsStandBehindTheOlderOnes() throws {
+    let first = [
+      "PROFILE", "USER", "STATE", "IDENTITY", "EXPIRES", "REFRESH", "LAST CALLER", "LAST ERROR",
+    ]
+    for (width, columns) in [(nil, first), (200, first.dropLast())] as [(Int?, [String])] {
+      let lines = try report(Self.session, width: width).split(separator: "\n")
+      let header = lines.first { $0.hasPrefix("PROFILE") } ?? ""
+      // Two blanks or more stand between columns.
+      let names = header.split(separator: "  ").map { $0.drop { $0 == " " } }.map(String.init)
+      expect(Array(names.prefix(columns.count)), equals: columns, "\(header)")
+    }
+  }
+
   @Test func reportsThatThereAreNoSessions() throws {
     expect(try report(""), equals: "credd 1.2, pid 7\nno sessions\n")
   }
@@ -56,8 +70,8 @@ struct StatusReportTests {
       """#
     ).split(separator: "\n").last
     let expected =
-      "ab       1000  signedOut  -             -         expired  -        -            "
-      + "60 min ago: Timeout: slow thing"
+      "ab       1000  signedOut  -         expired  -        -            "
+      + "60 min ago: Timeout: slow thing  -"
     expect(row.map(String.init), equals: expected)
   }
 
@@ -130,8 +144,8 @@ struct StatusReportTests {
       equals: """
         credd 1.2, pid 7
 
-        PROFILE  USER   STATE     SIGNED IN BY         IDENTITY     EXPIRES    REFRESH
-        work     alice  signedIn  oidc as al@x.com (…  us-east-1:1  in 42 min  in 12 mi…
+        PROFILE  USER   STATE     IDENTITY     EXPIRES    REFRESH    SIGNED IN BY
+        work     alice  signedIn  us-east-1:1  in 42 min  in 12 mi…  oidc as al@x.com (…
 
         work of alice: 3 min ago: Timeout: no answer
 

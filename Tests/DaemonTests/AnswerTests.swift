@@ -138,9 +138,9 @@ struct AnswerTests {
     expect(table.errors.isEmpty)
     expect(
       table.output.contains(
-        /PROFILE +USER +STATE +SIGNED IN BY +IDENTITY +EXPIRES +REFRESH +LAST CALLER +LAST ERROR/))
+        /PROFILE +USER +STATE +IDENTITY +EXPIRES +REFRESH +LAST CALLER +LAST ERROR +SIGNED IN BY/))
     expect(
-      table.output.contains(/default +\S+ +signedIn +host as \S+ +us-east-1:\S+ +in \d/),
+      table.output.contains(/default +\S+ +signedIn +us-east-1:\S+ +in \d.+ host as \S+\n/),
       "\(table.output)")
     let json = try host.credctl("status", "--json")
     let status = try JSON(json.output)

@@ -47,6 +47,10 @@ public enum InjectedFault: String, Sendable, CaseIterable {
   case repeatedRenewals
   /// `HTTPSending`: STS narrows nothing, and says that it did.
   case unscopedKeys
+  /// `HTTPSending`: a token callback loses the logins beside its user.
+  case droppedLogins
+  /// `HTTPSending`: a request to Cognito brings the next account of its user, too.
+  case addedAccounts
   /// `HTTPSending`: the upstream fails for another user than the one it should.
   case mixedTroubles
 
@@ -67,6 +71,8 @@ public enum InjectedFault: String, Sendable, CaseIterable {
     case .lostReloads: [.admitted]
     case .wrongServers: [.staysWithIssuer]
     case .loggedSecrets: [.secretsStay]
+    case .droppedLogins: [.oneIdentity]
+    case .addedAccounts: [.neverLinked]
     case .mixedTroubles: [.ownTrouble]
     case .unscopedKeys: [.neverWider]
     case .repeatedRenewals: [.usedOnce]

@@ -37,6 +37,10 @@ public enum Invariant: String, Sendable, CaseIterable {
   /// A user pool gets no refresh token that it has replaced, unless that reply was lost, and none
   /// twice at once.
   case usedOnce
+  /// Whoever signs in with an account, or links one, has one identity after it.
+  case oneIdentity
+  /// No second account of a provider is linked to an identity without a word of its user.
+  case neverLinked
   /// A backend that fails for one user fails for no other.
   case ownTrouble
 }

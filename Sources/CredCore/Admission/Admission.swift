@@ -1,6 +1,9 @@
 /// Decides when calls to one upstream endpoint are made: within its rate and width and in a fair
 /// order. While the endpoint is unavailable, almost no calls are made.
 ///
+/// The rate counts requests: a call that sends another one, such as a second try, waits for a further
+/// turn. It goes before all calls that have not begun.
+///
 /// Each upstream endpoint has its own value, so that an unavailable endpoint does not delay calls
 /// to others. Events go in and actions come out, as in ``SessionMachine``; ``nextWake`` is the time
 /// of the next `timePassed`.
@@ -59,7 +62,9 @@ public struct Admission: Sendable {
     case asked(Call)
     /// A client now waits for a call for which no client waited before.
     case prioritised(CallID)
-    /// A call is no longer wanted. Ignored if it is under way or has ended.
+    /// A call under way is to send one more request.
+    case askedAgain(CallID)
+    /// A call is no longer wanted. Ignored if its request is under way, or if it has ended.
     case cancelled(CallID)
     /// An admitted call was cancelled before it was sent: that says nothing about the endpoint.
     case notSent(CallID)
@@ -71,8 +76,10 @@ public struct Admission: Sendable {
 
   /// An action for the daemon; actions are carried out in order.
   public enum Action: Sendable, Equatable {
+    /// The call may send its request; after `askedAgain`, one more.
     case admit(CallID)
-    /// The call is not made and ends with this failure.
+    /// The call is not made and ends with this failure. After `askedAgain` its next request is not sent,
+    /// and the call is under way until the daemon reports its end.
     case refuse(CallID, UpstreamFailure)
   }
 
@@ -96,6 +103,9 @@ public struct Admission: Sendable {
   private var checks: [AdmissionQueue.Entry] = []
   /// Admitted calls, and the breakers for which each of them is a probe.
   private var underWay: [CallID: (call: Call, probes: Probes)] = [:]
+  /// Those of them that wait to send one more request, the oldest first. They keep their places, so
+  /// there are at most as many as the width.
+  private var further: [(id: CallID, since: Instant)] = []
 
   private struct Probes: OptionSet {
     let rawValue: UInt8
@@ -135,11 +145,12 @@ public struct Admission: Sendable {
     switch event {
     case .asked(let call): accept(call, &context)
     case .prioritised(let id): queue.prioritise(id)
+    case .askedAgain(let id): acceptFurther(id, &context)
     case .cancelled(let id):
       queue.remove(id)
       checks.removeAll { $0.call.id == id }
-    case .notSent(let id):
-      if let (call, probes) = underWay.removeValue(forKey: id) { inconclusive(call, probes) }
+      if leaveFurther(id) { leave(id) }
+    case .notSent(let id): leave(id)
     case .ended(let id, let failure): end(id, failure, &context)
     case .timePassed: break
     }
@@ -178,6 +189,28 @@ public struct Admission: Sendable {
     queue.append(call, context.now)
   }
 
+  /// The call has begun, so an outage does not stop it: a refresh token that was sent with unknown
+  /// outcome is good for some seconds more.
+  private mutating func acceptFurther(_ id: CallID, _ context: inout EventContext) {
+    guard underWay[id] != nil else {
+      // It has ended, and nobody waits for it.
+      return context.actions.append(.refuse(id, .queueFull(upstream)))
+    }
+    further.append((id, context.now))
+  }
+
+  /// Returns whether the call waited to send one more request.
+  private mutating func leaveFurther(_ id: CallID) -> Bool {
+    guard let place = further.firstIndex(where: { $0.id == id }) else { return false }
+    further.remove(at: place)
+    return true
+  }
+
+  /// A call ends of which nothing is known.
+  private mutating func leave(_ id: CallID) {
+    if let (call, probes) = underWay.removeValue(forKey: id) { inconclusive(call, probes) }
+  }
+
   /// The outage for the user of a call; nil if the call may be made, perhaps as a probe.
   private func outageOfUser(_ call: Call, _ now: Instant) -> CircuitBreaker.Outage? {
     guard let breaker = call.user.flatMap({ ofUsers[$0] }) else { return nil }
@@ -200,6 +233,11 @@ public struct Admission: Sendable {
   // MARK: Waiting calls
 
   private mutating func admit(_ context: inout EventContext) {
+    while let next = further.first {
+      guard bucket.take(context.now) else { return }
+      further.removeFirst()
+      context.actions.append(.admit(next.id))
+    }
     while underWay.count < policy.width {
       if let check = checks.first, !queue.hasCallers {
         guard bucket.take(context.now) else { return }
@@ -283,66 +321,20 @@ public struct Admission: Sendable {
       checks.removeFirst()
       context.actions.append(.refuse(oldest.call.id, .queueFull(upstream)))
     }
+    while let oldest = further.first, oldest.since + Self.longestWait <= context.now {
+      further.removeFirst()
+      context.actions.append(.refuse(oldest.id, .queueFull(upstream)))
+    }
   }
 
   private mutating func soonest() -> Instant {
-    let arrivals = [queue.oldest()?.arrived, checks.first?.arrived]
+    let arrivals = [queue.oldest()?.arrived, checks.first?.arrived, further.first?.since]
     guard let oldest = arrivals.compactMap(\.self).min() else { return .distantFuture }
     let late = oldest + Self.longestWait
+    guard further.isEmpty else { return min(late, bucket.nextToken) }
     // If the width is used up, or a probe is under way, a further call must wait until one ends.
     guard underWay.count < policy.width else { return late }
     if case .probing = breaker.state, checks.isEmpty || queue.hasCallers { return late }
     return min(late, bucket.nextToken)
-  }
-}
-
-extension UpstreamFailure {
-  /// A call that was not made because the upstream endpoint is unavailable.
-  ///
-  /// - Parameters:
-  ///   - failure: the last failure of the upstream endpoint.
-  ///   - isOwn: whether that failure was of a call of the same user.
-  ///   - callersIn: the time until a call with a waiting client is tried.
-  static func unavailable(
-    _ failure: UpstreamFailure, isOwn: Bool = false, since: WallTime, retryAt: WallTime,
-    callersIn: Duration
-  ) -> Self {
-    let (what, failureClass): (String, FailureClass) =
-      if case .throttled = failure.failureClass {
-        ("throttled", .throttled(retryAfter: callersIn))
-      } else {
-        ("offline", .transient(retryAfter: callersIn))
-      }
-    let times = "\(what) since \(since.iso8601), retrying at \(retryAt.iso8601): "
-    var unavailable = Self(
-      upstream: failure.upstream, failureClass: failureClass, code: failure.code,
-      message: "\(times)\(isOwn ? failure.message : failure.summary)",
-      summary: "\(times)\(failure.summary)", severity: .expected)
-    unavailable.isWithheld = true
-    unavailable.reason = failure.reason
-    // The URL in the detail may name another user.
-    if isOwn { unavailable.detail = failure.detail }
-    return unavailable
-  }
-
-  /// A call that was not made because too many wait before it.
-  static func queueFull(_ upstream: Upstream) -> Self {
-    var full = Self(upstream, FailureTable.queueFull, retryAfter: .seconds(5))
-    full.isWithheld = true
-    return full
-  }
-
-  /// A check that was not made because its time was over.
-  public static func notAsked(_ upstream: Upstream) -> Self {
-    var notAsked = Self(upstream, FailureTable.notAsked)
-    notAsked.isWithheld = true
-    return notAsked
-  }
-
-  /// A retry that was not made because too many retries fail.
-  static func retriesUsedUp(_ upstream: Upstream, _ pause: Duration) -> Self {
-    var usedUp = Self(upstream, FailureTable.retriesUsedUp, retryAfter: pause)
-    usedUp.isWithheld = true
-    return usedUp
   }
 }

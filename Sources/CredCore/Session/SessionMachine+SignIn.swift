@@ -39,7 +39,10 @@ extension SessionMachine {
       signIn?.unreadLogins = unread
       if !isAlone, OutgoingLogins(added, beside: held, plan).areOfOthers { held.forgetIdentity() }
       change(&context) { $0.signIn(by: added, isAlone: isAlone, request, plan, now) }
-      guard let identityID else { break }
+      guard let identityID else {
+        if !isAlone { noteSentLogins(added) }
+        break
+      }
       held.forgetIdentity()
       signIn?.claimedIdentity = identityID
     }
@@ -120,7 +123,7 @@ extension SessionMachine {
     signIn = nil
     refuse(ended, Self.refusal(of: failure), &context)
     if ended.isAccepted { return false }
-    rollBack(ended, &context)
+    rollBack(to: ended.before(failure), &context)
     // If the session's own next refresh would try the same, the failure counts for the session.
     return ended.kind != .host || tokenSource?.method != refresh.method
   }
@@ -151,7 +154,7 @@ extension SessionMachine {
     signIn = nil
     refuse(ended, error, &context)
     if ended.isAccepted { return }
-    rollBack(ended, abandons: abandons, &context)
+    rollBack(to: ended.before, abandons: abandons, &context)
   }
 
   private func refuse(
@@ -167,10 +170,10 @@ extension SessionMachine {
   /// Restores the state before the sign-in. Watchers were not told of the sign-in, so nothing is
   /// announced. No session has the tokens of the sign-in any more.
   private mutating func rollBack(
-    _ refused: SignInUnderWay, abandons: Bool = true, _ context: inout EventContext
+    to before: Held, abandons: Bool = true, _ context: inout EventContext
   ) {
     let brought = held.providerSessions
-    held = refused.before
+    held = before
     if abandons { abandon(brought, &context) }
     work = .idle
     context.actions.append(.credentialsChanged)

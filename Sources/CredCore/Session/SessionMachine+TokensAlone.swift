@@ -58,8 +58,9 @@ extension HeldProviderToken {
     guard let lifetime, lifetime > Limits.User.providerDemandInterval else { return nil }
     // The last digits of its arrival spread tokens that came together.
     let jitter = Double(received.nanoseconds.magnitude % 1000) / 1000
-    return max(
+    let start = max(
       RefreshPolicy.refreshTime(received: received, lifetime: lifetime, jitter: jitter),
       received + Limits.User.providerDemandInterval)
+    return max(start, renewedFrom ?? start)
   }
 }

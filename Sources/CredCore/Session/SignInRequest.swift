@@ -110,6 +110,8 @@ struct SignInUnderWay: Sendable {
   var loginsToLink: LoginsToLink?
   /// Those that get the same answer.
   var onlookers: [SignInOnlooker] = []
+  /// The providers of logins that `before` remembers because of this sign-in.
+  var notedLogins: [String] = []
   /// Logins that Cognito must first have accepted one by one.
   var unreadLogins: [LoginsMap.Login] = []
   /// The IdentityId that the client names. Until Cognito accepts it with the client's own tokens it

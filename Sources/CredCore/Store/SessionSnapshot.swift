@@ -138,7 +138,8 @@ extension SessionMachine {
     self.init(plan: plan, identityID: snapshot.held.identityID, now: now)
     held = snapshot.held
     held.credentials = held.credentials?.delayIfOverdue(now, jitter)
-    held.pause = held.pause?.delayIfOverdue(now, jitter, held.credentials)
+    held.delayOverdueTokens(plan, now, jitter)
+    held.pause = held.pause?.delayIfOverdue(now, jitter, held.servedUntil(plan))
     announcedState = held.state.reported
     lastAsked = snapshot.lastAsked
     refreshCount = snapshot.refreshCount
@@ -158,26 +159,53 @@ extension SessionMachine {
   }
 }
 
+extension SessionMachine {
+  /// When an overdue refresh starts after a restart: not all sessions refresh at once, and what is held
+  /// does not end before.
+  ///
+  /// - Parameter end: until when something is held that can be given; nil if nothing is.
+  fileprivate static func startOfOverdue(
+    _ now: Instant, _ jitter: Double, before end: Instant?
+  ) -> Instant {
+    let left = end.flatMap { $0 > now ? ($0 - now) * 0.5 : nil }
+    return now + min(overdueSpread, left ?? overdueSpread) * jitter
+  }
+}
+
+extension Held {
+  /// Until when something can be given.
+  fileprivate func servedUntil(_ plan: SessionPlan) -> Instant? {
+    plan.givesTokensAlone ? state.providerSession?.tokenEnd : credentials?.servableUntil
+  }
+
+  /// Delays an overdue renewal of tokens, where a profile gives them alone.
+  fileprivate mutating func delayOverdueTokens(
+    _ plan: SessionPlan, _ now: Instant, _ jitter: Double
+  ) {
+    guard plan.givesTokensAlone, case .signedIn(.provider(let session)) = state,
+      let due = renewed(plan)?.at, due <= now, let end = session.tokenEnd, end > now
+    else { return }
+    let start = SessionMachine.startOfOverdue(now, jitter, before: end)
+    state = .signedIn(.provider(session.renewing(from: start)))
+  }
+}
+
 extension HeldCredentials {
-  /// Delays an overdue refresh, so that sessions do not all refresh at once after a restart.
+  /// Delays an overdue refresh.
   fileprivate func delayIfOverdue(_ now: Instant, _ jitter: Double) -> HeldCredentials {
     guard refreshAt <= now, servableUntil > now else { return self }
-    let time = min(SessionMachine.overdueSpread, (servableUntil - now) * 0.5)
     return HeldCredentials(
-      credentials, lifetime: lifetime, received: received, refreshAt: now + time * jitter)
+      credentials, lifetime: lifetime, received: received,
+      refreshAt: SessionMachine.startOfOverdue(now, jitter, before: servableUntil))
   }
 }
 
 extension Pause {
-  /// Delays an overdue retry. Held credentials do not expire before that.
-  fileprivate func delayIfOverdue(
-    _ now: Instant, _ jitter: Double, _ credentials: HeldCredentials?
-  ) -> Pause {
+  /// Delays an overdue retry.
+  fileprivate func delayIfOverdue(_ now: Instant, _ jitter: Double, _ end: Instant?) -> Pause {
     guard until <= now else { return self }
-    var time = SessionMachine.overdueSpread
-    if let credentials, credentials.servableUntil > now {
-      time = min(time, (credentials.servableUntil - now) * 0.5)
-    }
-    return Pause(failure, until: now + time * jitter, callersFrom: callersFrom)
+    return Pause(
+      failure, until: SessionMachine.startOfOverdue(now, jitter, before: end),
+      callersFrom: callersFrom)
   }
 }

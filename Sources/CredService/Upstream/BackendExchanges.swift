@@ -18,6 +18,8 @@ struct CalledBackend {
   let settings: BackendSettings
   let sender: Sender
   let memory: ExchangeMemory
+  /// The turn of the call for which it is called; nil where nothing is sent.
+  private var turn: CallTurn?
 
   /// Nil for a profile without a backend.
   init?(_ profile: Profile, _ sender: Sender, _ memory: ExchangeMemory) {
@@ -26,6 +28,13 @@ struct CalledBackend {
     self.settings = settings
     self.sender = sender
     self.memory = memory
+  }
+
+  /// The same, to be sent requests in the turn of a call.
+  func taking(_ turn: CallTurn) -> CalledBackend {
+    var called = self
+    called.turn = turn
+    return called
   }
 
   var name: String { settings.name }
@@ -38,6 +47,39 @@ struct CalledBackend {
     http.caFile = settings.kind.caFile
     return http
   }
+
+  // MARK: Requests
+
+  /// Sends an exchange in a turn of the backend's rate. The result comes later.
+  func send<Outcome>(_ exchange: Exchange<Outcome>, _ done: @escaping Completion<Outcome>) {
+    guard let turn else { preconditionFailure("a request is sent in the turn of a call") }
+    turn.take { [sender] refusal in
+      if let refusal { return done(.failure(refusal)) }
+      sender.send(exchange, done)
+    }
+  }
+
+  /// Sends an exchange if its request can be made; the result comes later in any case.
+  func send<Outcome>(
+    _ done: @escaping Completion<Outcome>,
+    _ exchange: () throws(UpstreamFailure) -> Exchange<Outcome>
+  ) {
+    do throws(UpstreamFailure) {
+      send(try exchange(), done)
+    } catch {
+      sender.later { done(.failure(error)) }
+    }
+  }
+
+  /// Sends an exchange, and once more if it may have been lost on its way.
+  func sendTwice<Outcome>(_ exchange: Exchange<Outcome>, _ done: @escaping Completion<Outcome>) {
+    send(exchange) { result in
+      guard let failure = result.failure, exchange.isRepeated(failure) else { return done(result) }
+      send(exchange, done)
+    }
+  }
+
+  // MARK: Its type
 
   /// The exchanges of the backend's type.
   var exchanges: any BackendExchanges {

@@ -30,6 +30,15 @@ final class CallQueue {
     handle(.asked(call), clock)
   }
 
+  /// The same for one more request of a call that is under way. If it is refused, the call is still to be
+  /// ended.
+  func enterAgain(
+    _ id: CallID, _ clock: any Clock, _ body: @escaping (UpstreamFailure?) -> Void
+  ) {
+    waiting[id] = body
+    handle(.askedAgain(id), clock)
+  }
+
   /// Logs the end of a call.
   ///
   /// - Parameter user: the user for whom it was made.
@@ -39,7 +48,7 @@ final class CallQueue {
     outages.ended(failure, of: user, now)
   }
 
-  /// Takes a call out of the queue. Returns false if the call has had its turn.
+  /// Takes a call out of the queue. Returns false if the call has had its turn, and waits for no further one.
   func withdraw(_ id: CallID, _ clock: any Clock) -> Bool {
     guard waiting.removeValue(forKey: id) != nil else { return false }
     handle(.cancelled(id), clock)

@@ -43,12 +43,14 @@ final class CallTurns {
   /// - Parameter make: makes the call, and gives the outcome later.
   func start(
     _ request: CallRequest, _ completion: @escaping (UpstreamOutcome) -> Void,
-    make: @escaping (@escaping (UpstreamOutcome) -> Void) -> Void
+    make: @escaping (CallTurn, @escaping (UpstreamOutcome) -> Void) -> Void
   ) {
     let queue = queues.queue(for: request)
     calls[request.id] = PendingCall(completion: completion, queue: queue)
     guard let queue else {
-      return make { [unowned self] outcome in self.finish(request.id, outcome) }
+      return make(CallTurn(request.id, in: nil, self)) { [unowned self] outcome in
+        self.finish(request.id, outcome)
+      }
     }
     let call = Admission.Call(
       id: request.id, profile: request.profile.settings.name, isInPerson: request.isInPerson,
@@ -63,11 +65,11 @@ final class CallTurns {
   /// Begins a call whose turn has come.
   private func begin(
     _ request: CallRequest, _ queue: CallQueue, _ refusal: UpstreamFailure?,
-    _ make: (@escaping (UpstreamOutcome) -> Void) -> Void
+    _ make: (CallTurn, @escaping (UpstreamOutcome) -> Void) -> Void
   ) {
     if let refusal { return finish(request.id, .failed(refusal)) }
     guard isWanted(request.id) else { return }
-    make { [unowned self] outcome in
+    make(CallTurn(request.id, in: queue, self)) { [unowned self] outcome in
       callEnded(queue, request.id, outcome.failure)
       if !request.call.dependsOnUserInput || outcome.failure == nil {
         logOutage(of: queue, outcome.failure, request.user)
@@ -102,7 +104,7 @@ final class CallTurns {
   /// Makes a call at a backend in its turn. The call belongs to no session.
   func perform<Outcome>(
     _ id: CallID, for user: UnixUser?, in profile: Profile, at backend: BackendSettings,
-    _ work: @escaping (@escaping Completion<Outcome>) -> Void,
+    _ work: @escaping (CallTurn, @escaping Completion<Outcome>) -> Void,
     completion: @escaping Completion<Outcome>
   ) {
     perform(
@@ -115,7 +117,7 @@ final class CallTurns {
   /// Makes a call in its turn in any queue. The call belongs to no session.
   func perform<Outcome>(
     _ call: Admission.Call, in queue: CallQueue,
-    _ work: @escaping (@escaping Completion<Outcome>) -> Void,
+    _ work: @escaping (CallTurn, @escaping Completion<Outcome>) -> Void,
     completion: @escaping Completion<Outcome>
   ) {
     let id = call.id
@@ -127,7 +129,7 @@ final class CallTurns {
         }
       }
       calls[id]?.isSent = true
-      work { [unowned self] result in
+      work(CallTurn(id, in: queue, self)) { [unowned self] result in
         callEnded(queue, id, result.failure)
         if end(id) { completion(result) }
       }
@@ -143,6 +145,14 @@ final class CallTurns {
   /// - Returns: whether the call's outcome is wanted.
   func end(_ id: CallID) -> Bool {
     calls.removeValue(forKey: id).map { !$0.isCancelled } ?? false
+  }
+
+  /// Calls `body` later: when a call under way may send one more request, or with a failure.
+  func waitAgain(
+    _ id: CallID, in queue: CallQueue, _ body: @escaping (UpstreamFailure?) -> Void
+  ) {
+    queue.enterAgain(id, clock) { [unowned self] refusal in later { body(refusal) } }
+    armTimer()
   }
 
   // MARK: What a session decides later
@@ -164,7 +174,7 @@ final class CallTurns {
     calls[id]?.completion = nil
     calls[id]?.isCancelled = true
     guard let queue = call.queue, queue.withdraw(id, clock) else { return }
-    // The call waited for its turn and was not sent.
+    // The call waited for its turn, and sends nothing more.
     calls[id] = nil
     armTimer()
   }

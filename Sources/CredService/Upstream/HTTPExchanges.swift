@@ -70,7 +70,7 @@ struct HTTPExchanges: BackendExchanges {
     http(signOut.backendSession) { http in
       do throws(UpstreamFailure) {
         let exchange = try signOutExchange(signOut, url, try http.get())
-        sender.send(exchange) { result in
+        called.send(exchange) { result in
           done(result.failure)
         }
       } catch {
@@ -102,7 +102,7 @@ struct HTTPExchanges: BackendExchanges {
       preconditionFailure("the profile refuses sign-ups without a register_url, and all else")
     }
     http(nil) { http in
-      sender.send(done) { () throws(UpstreamFailure) in
+      called.send(done) { () throws(UpstreamFailure) in
         let http = try http.get()
         let request = try upstream.checked { () throws(InvalidInput) in
           try http.signUpRequest(signUp, url: try sender.expand(url, call.user, "register_url"))

@@ -104,7 +104,7 @@ struct OIDCExchanges: BackendExchanges {
         let exchange = exchanges.exchange(
           request, client, secrets: [session.refreshToken], operation: "revoke"
         ) { reply throws(UpstreamFailure) in try client.revoked(reply) }
-        sender.send(exchange) { result in
+        called.send(exchange) { result in
           guard case .failure(let failure) = result, failure.remedy != .alreadyDone else {
             return done(nil)
           }

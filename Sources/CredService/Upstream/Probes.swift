@@ -108,7 +108,8 @@ final class ServerProbes {
     run.timer?.arm(at: min(run.request.until, now + Self.probeWait))
     let call = Admission.Call(
       id: run.request.id, profile: "", isInPerson: true, isRetry: false, isCheck: true)
-    turns.perform(call, in: place.queue) { [unowned self] (done: @escaping Completion<Probed>) in
+    turns.perform(call, in: place.queue) {
+      [unowned self] (_: CallTurn, done: @escaping Completion<Probed>) in
       probe(place) { done(.success($0)) }
     } completion: { [unowned self] result in
       if let probed = try? result.get() {

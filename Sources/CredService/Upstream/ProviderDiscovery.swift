@@ -25,18 +25,19 @@ final class ProviderDiscovery {
 
   func forget() { known = [:] }
 
-  /// - Parameter backend: a provider.
+  /// - Parameter called: a provider, in the turn of the call that needs them.
   func metadata(
-    of issuer: OIDCIssuer, for backend: BackendSettings,
+    of issuer: OIDCIssuer, for called: CalledBackend,
     _ done: @escaping Completion<ProviderMetadata>
   ) {
+    let backend = called.settings
     if let metadata = ProviderMetadata(issuer, configured: backend.kind.providerEndpoints) {
       return done(.success(metadata))
     }
     let key = Key(issuer: issuer, backend: backend.name, caFile: backend.kind.caFile)
     let known = self.known[key]
     if let known, known.until > sender.services.clock.now { return done(.success(known.metadata)) }
-    discoverPool(issuer, backend) { [unowned self] result in
+    discoverPool(issuer, called) { [unowned self] result in
       switch result {
       case .success(let found):
         self.known[key] = found
@@ -57,22 +58,22 @@ final class ProviderDiscovery {
 
   /// Asks at the issuer's address. The pool may have gone back to its original issuer meanwhile.
   private func discoverPool(
-    _ issuer: OIDCIssuer, _ backend: BackendSettings, _ done: @escaping Completion<Known>
+    _ issuer: OIDCIssuer, _ called: CalledBackend, _ done: @escaping Completion<Known>
   ) {
-    discover(issuer, at: issuer, backend) { [unowned self] result in
+    discover(issuer, at: issuer, called) { [unowned self] result in
       guard case .failure(let failure) = result, !failure.failureClass.isTransient,
         let original = issuer.originalOfPool
       else { return done(result) }
-      discover(issuer, at: original, backend, done)
+      discover(issuer, at: original, called, done)
     }
   }
 
   /// - Parameter place: the issuer at whose address the document is.
   private func discover(
-    _ issuer: OIDCIssuer, at place: OIDCIssuer, _ backend: BackendSettings,
+    _ issuer: OIDCIssuer, at place: OIDCIssuer, _ called: CalledBackend,
     _ done: @escaping Completion<Known>
   ) {
-    let clock = sender.services.clock
+    let (clock, backend) = (sender.services.clock, called.settings)
     let endpoints = backend.kind.providerEndpoints
     let exchange = Exchange(
       request: place.discoveryRequest, settings: backend.providerHTTP(timeout: backend.timeout),
@@ -83,7 +84,7 @@ final class ProviderDiscovery {
           from: reply, of: issuer, configured: endpoints, for: backend.name),
         until: clock.now + ProviderMetadata.lifetime(of: reply))
     }
-    sender.send(exchange, done)
+    called.send(exchange, done)
   }
 }
 

@@ -28,7 +28,7 @@ struct ProviderExchanges {
   /// The URLs of the provider: configured, known, or from its discovery document.
   func provider(_ done: @escaping Completion<ProviderMetadata>) {
     guard let issuerURL else { return done(.failure(.unfitSession(of: .cognitoIdentity))) }
-    called.memory.discovery.metadata(of: issuerURL, for: called.settings, done)
+    called.memory.discovery.metadata(of: issuerURL, for: called, done)
   }
 
   /// The page that ends a browser's own session at the provider; nil if there is none, or if none
@@ -183,7 +183,7 @@ extension ProviderExchanges {
       case .failure(let failure): done(.failure(failure))
       case .success(let client):
         let (http, read) = make(client, clock.wallTime)
-        sender.send(
+        called.send(
           exchange(http, client, secrets: request.secrets, operation: request.label, read: read),
           done)
       }
@@ -217,7 +217,7 @@ extension ProviderExchanges {
             guard let request = client.startDeviceGrant(scopes: scopes) else {
               throw .noDeviceGrant(at: client.backend)
             }
-            sender.send(
+            called.send(
               exchange(request, client, secrets: [], operation: "device") {
                 reply throws(UpstreamFailure) in
                 ProviderReply.deviceGranted(try client.deviceGrant(from: reply), at: provider)

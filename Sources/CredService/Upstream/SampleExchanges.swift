@@ -63,7 +63,7 @@ struct SampleExchanges: BackendExchanges {
     guard case .signUp(let signUp) = call.input else {
       preconditionFailure("the profile refuses what its backend does not do")
     }
-    sender.send(done) { () throws(UpstreamFailure) in
+    called.send(done) { () throws(UpstreamFailure) in
       let server = try server()
       let request = try upstream.checked { () throws(InvalidInput) in
         try server.request(signUp)

@@ -25,7 +25,7 @@ final class Sender {
 
   // MARK: Requests and commands
 
-  /// Sends a request and reads its reply.
+  /// Sends a request and reads its reply. Its turn has come.
   func send<Outcome>(_ exchange: Exchange<Outcome>, _ done: @escaping Completion<Outcome>) {
     let (start, asked) = (services.clock.now, exchange.request.summary)
     services.http.send(exchange.request, exchange.settings) { [unowned self] result in
@@ -44,26 +44,6 @@ final class Sender {
         report(exchange, outcome.failure, status: reply.status, in: time)
         done(outcome)
       }
-    }
-  }
-
-  /// Sends an exchange if its request can be made; the result comes later in any case.
-  func send<Outcome>(
-    _ done: @escaping Completion<Outcome>,
-    _ exchange: () throws(UpstreamFailure) -> Exchange<Outcome>
-  ) {
-    do throws(UpstreamFailure) {
-      send(try exchange(), done)
-    } catch {
-      later { done(.failure(error)) }
-    }
-  }
-
-  /// Sends an exchange, and once more if it may have been lost on its way.
-  func sendTwice<Outcome>(_ exchange: Exchange<Outcome>, _ done: @escaping Completion<Outcome>) {
-    send(exchange) { [unowned self] result in
-      guard let failure = result.failure, exchange.isRepeated(failure) else { return done(result) }
-      send(exchange, done)
     }
   }
 

@@ -50,7 +50,7 @@ package final class UpstreamClient: UpstreamPerforming {
   package func start(
     _ request: CallRequest, completion: @escaping (UpstreamOutcome) -> Void
   ) {
-    turns.start(request, completion) { [unowned self] done in make(request, done) }
+    turns.start(request, completion) { [unowned self] turn, done in make(request, turn, done) }
   }
 
   /// Makes a call whose turn has come. The outcome comes later, never within this function. If the
@@ -58,19 +58,14 @@ package final class UpstreamClient: UpstreamPerforming {
   ///
   /// - Parameter first: the failure because of which the call is made once more.
   private func make(
-    _ request: CallRequest, after first: UpstreamFailure? = nil,
+    _ request: CallRequest, _ turn: CallTurn, after first: UpstreamFailure? = nil,
     _ done: @escaping (UpstreamOutcome) -> Void
   ) {
-    prepare(request) { [unowned self] prepared in
+    prepare(request, turn) { [unowned self] prepared in
       guard turns.mayBeSent(request.id) else { return }
       switch prepared {
       case .success(.exchange(let exchange)):
-        sender.send(exchange) { [unowned self] result in
-          if let failure = result.failure, exchange.isRepeated(failure), first == nil {
-            return make(request, after: failure, done)
-          }
-          done(result.mapError { $0.following(first) }.outcome)
-        }
+        send(exchange, of: request, turn, after: first, done)
       case .success(.command(let command, let read)):
         sender.run(command, reading: read) { done($0.outcome) }
       case .success(.outcome(let outcome)):
@@ -81,16 +76,35 @@ package final class UpstreamClient: UpstreamPerforming {
     }
   }
 
-  private func prepare(_ request: CallRequest, _ done: @escaping Completion<PreparedCall>) {
+  /// Sends a prepared call. A second try takes a turn of its own, and may be cancelled while it waits.
+  private func send(
+    _ exchange: Exchange<UpstreamOutcome>, of request: CallRequest, _ turn: CallTurn,
+    after first: UpstreamFailure?, _ done: @escaping (UpstreamOutcome) -> Void
+  ) {
+    turn.take { [unowned self] refusal in
+      guard turns.mayBeSent(request.id) else { return }
+      if let refusal { return done(.failed(first ?? refusal)) }
+      sender.send(exchange) { [unowned self] result in
+        if let failure = result.failure, exchange.isRepeated(failure), first == nil {
+          return make(request, turn, after: failure, done)
+        }
+        done(result.mapError { $0.following(first) }.outcome)
+      }
+    }
+  }
+
+  private func prepare(
+    _ request: CallRequest, _ turn: CallTurn, _ done: @escaping Completion<PreparedCall>
+  ) {
     let (profile, user) = (request.profile, request.user)
     switch request.call {
     case .signIn(let username, let password):
-      guard let backend = backend(of: profile) else {
+      guard let backend = backend(of: profile)?.taking(turn) else {
         preconditionFailure("the plan of a profile without a backend takes no passwords")
       }
       backend.exchanges.signIn(username, password, user, done)
     case .renewProviderTokens(let session, let way):
-      guard let backend = backend(of: profile.giving(session)) else {
+      guard let backend = backend(of: profile.giving(session))?.taking(turn) else {
         return done(.failure(.unfitSession(of: .cognitoIdentity)))
       }
       backend.exchanges.renew(session, way, user, done)
@@ -98,7 +112,7 @@ package final class UpstreamClient: UpstreamPerforming {
       prepareToken(
         TokenQueryParts(
           identityID: identityID, logins: logins, session: session, isForced: isForced,
-          caller: request.caller, isPersonal: request.isPersonal), profile, user, done)
+          caller: request.caller, isPersonal: request.isPersonal), profile, user, turn, done)
     case .readTokenFile, .getID, .getOpenIDToken, .getCredentials, .assumeRole:
       guard let aws = AWSExchanges(profile: profile, sender: sender) else {
         return done(.failure(.unfitSession(of: .cognitoIdentity)))
@@ -134,10 +148,11 @@ package final class UpstreamClient: UpstreamPerforming {
   }
 
   private func prepareToken(
-    _ parts: TokenQueryParts, _ profile: Profile, _ user: UnixUser,
+    _ parts: TokenQueryParts, _ profile: Profile, _ user: UnixUser, _ turn: CallTurn,
     _ done: @escaping Completion<PreparedCall>
   ) {
-    guard let backend = backend(of: profile), let provider = profile.settings.developerProvider
+    guard let backend = backend(of: profile)?.taking(turn),
+      let provider = profile.settings.developerProvider
     else { return done(.failure(.unfitSession(of: .cognitoIdentity))) }
     do throws(UpstreamFailure) {
       let query = try backend.query(parts, at: provider, for: user)
@@ -156,8 +171,10 @@ package final class UpstreamClient: UpstreamPerforming {
       return turns.later { completion(nil) }
     }
     turns.perform(request.id, for: request.user, in: request.profile, at: backend.settings) {
-      (done: @escaping Completion<Void>) in
-      backend.exchanges.signOut(request) { done($0.map { .failure($0) } ?? .success(())) }
+      (turn: CallTurn, done: @escaping Completion<Void>) in
+      backend.taking(turn).exchanges.signOut(request) {
+        done($0.map { .failure($0) } ?? .success(()))
+      }
     } completion: {
       completion($0.failure)
     }
@@ -171,8 +188,8 @@ package final class UpstreamClient: UpstreamPerforming {
       preconditionFailure("a profile without a backend has no accounts")
     }
     turns.perform(call.id, for: nil, in: call.profile, at: backend.settings) {
-      (done: @escaping Completion<AccountResult>) in
-      backend.exchanges.account(call, done)
+      (turn: CallTurn, done: @escaping Completion<AccountResult>) in
+      backend.taking(turn).exchanges.account(call, done)
     } completion: {
       completion($0)
     }
@@ -204,8 +221,8 @@ package final class UpstreamClient: UpstreamPerforming {
       }
     case .send(let request):
       turns.perform(call.id, for: call.user, in: call.profile, at: backend.settings) {
-        (done: @escaping Completion<PoolReply>) in
-        backend.exchanges.answer(request, done)
+        (turn: CallTurn, done: @escaping Completion<PoolReply>) in
+        backend.taking(turn).exchanges.answer(request, done)
       } completion: { result in
         switch result {
         case .success(let reply): completion(.replied(reply))
@@ -223,11 +240,11 @@ package final class UpstreamClient: UpstreamPerforming {
       preconditionFailure("a profile without a backend has no provider")
     }
     turns.perform(call.id, for: call.user, in: call.profile, at: backend.settings) {
-      [unowned self] (done: @escaping Completion<ProviderReply>) in
+      [unowned self] (turn: CallTurn, done: @escaping Completion<ProviderReply>) in
       let finish: Completion<ProviderReply> = { [unowned self] result in
         turns.later { done(result) }
       }
-      guard let exchanges = ProviderExchanges(backend) else {
+      guard let exchanges = ProviderExchanges(backend.taking(turn)) else {
         return finish(.failure(.unfitSession(of: .cognitoIdentity)))
       }
       exchanges.take(call.request, finish)

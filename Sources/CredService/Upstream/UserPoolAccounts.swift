@@ -148,7 +148,7 @@ extension UserPoolExchanges {
       client.getUser(accessToken: token), client, secrets: [token],
       operation: AccountAction.get.rawValue
     ) { reply throws(UpstreamFailure) in try client.user(from: reply) }
-    sender.send(present) { user in
+    called.send(present) { user in
       do throws(UpstreamFailure) {
         let user = try user.get()
         let change = try upstream.checked { () throws(InvalidInput) in
@@ -228,7 +228,7 @@ extension UserPoolExchanges {
       let secrets =
         action.call.input.secrets + action.call.metadata.secrets
         + action.call.validationData.secrets + [action.token].filter { !$0.isEmpty }
-      sender.send(
+      called.send(
         exchange(
           request, client, secrets: secrets, isSentOnce: isSentOnce,
           operation: action.call.input.action.rawValue, read: read),

@@ -137,7 +137,7 @@ extension UserPoolExchanges {
             let http = try upstream.checked { () throws(InvalidInput) in
               try client.request(request, deviceName: sender.services.hostName, digests: crypto)
             }
-            sender.send(
+            called.send(
               exchange(
                 http, client, secrets: request.secrets, isSentOnce: true,
                 operation: request.label

@@ -19,7 +19,7 @@ extension UserPoolExchanges {
           client.revoke(refreshToken: session.refreshToken), client,
           secrets: [session.refreshToken], operation: "revoke"
         ) { reply throws(UpstreamFailure) in try client.endedSession(reply) }
-        sender.send(exchange) { finish($0.failure) }
+        called.send(exchange) { finish($0.failure) }
       case .success(let client): signOutGlobally(session, client, finish)
       }
     }
@@ -49,7 +49,7 @@ extension UserPoolExchanges {
   ) {
     let secret = session.refreshToken
     func renew(_ request: HTTPRequest) {
-      sender.sendTwice(
+      called.sendTwice(
         renewal(request, session, client, operation: "renew") { tokens, _ in tokens }
       ) { result in
         switch result {
@@ -84,7 +84,7 @@ extension UserPoolExchanges {
       client.signOutGlobally(accessToken: token), client, secrets: [token],
       operation: "logout"
     ) { reply throws(UpstreamFailure) in try client.endedSession(reply) }
-    sender.send(exchange) { done($0.failure) }
+    called.send(exchange) { done($0.failure) }
   }
 }
 

@@ -45,6 +45,72 @@ struct AdmissionTests {
     expect(asked.count, equals: 8)
   }
 
+  // MARK: Further requests of a call
+
+  @Test func aFurtherRequestTakesATurnOfTheRate() {
+    var gate = AdmissionDriver(rate: .perSecond(5))
+    let call = gate.ask()
+    gate.send(.askedAgain(call))
+    expect(gate.admitted, equals: [call])
+    expect(gate.admission.nextWake, equals: gate.now + .milliseconds(200))
+    gate.advance(by: 0.2)
+    expect(gate.admitted, equals: [call, call])
+    expect(gate.admission.nextWake, equals: .distantFuture)
+  }
+
+  /// The tokens that it sends once more are good for some seconds.
+  @Test func aFurtherRequestGoesFirstAndTheCallKeepsItsPlace() {
+    var gate = AdmissionDriver(rate: .perSecond(5), width: 1)
+    let call = gate.ask()
+    let person = gate.ask(inPerson: true)
+    let check = gate.ask(isCheck: true)
+    gate.send(.askedAgain(call))
+    gate.advance(by: 1)
+    expect(gate.admitted, equals: [call, call])
+    gate.end(call)
+    gate.advance(by: 1)
+    expect(gate.admitted, equals: [call, call, person])
+    gate.end(person)
+    expect(gate.admitted.last, equals: check)
+  }
+
+  /// The call has begun: its outcome is what says whether the outage is over.
+  @Test func anOutageStopsNoFurtherRequest() {
+    var gate = AdmissionDriver()
+    let call = gate.ask()
+    gate.fail(5)
+    expect(gate.admission.outage != nil)
+    gate.send(.askedAgain(call))
+    expect(gate.admitted.last, equals: call)
+    gate.end(call)
+    expect(gate.admission.outage == nil)
+  }
+
+  @Test func aCallThatIsCancelledBetweenTwoRequestsGivesItsPlaceBack() {
+    var gate = AdmissionDriver(rate: .perSecond(5), width: 1)
+    let call = gate.ask()
+    let next = gate.ask()
+    gate.send(.askedAgain(call))
+    gate.send(.cancelled(call))
+    gate.advance(by: 0.2)
+    expect(gate.admitted, equals: [call, next])
+  }
+
+  @Test func aFurtherRequestWaitsAtMostAMinute() {
+    var gate = AdmissionDriver(rate: .perMinute(1), width: 2)
+    let call = gate.ask()
+    gate.send(.askedAgain(call))
+    gate.advance(by: 59)
+    expect(gate.refused[call] == nil)
+    gate.advance(by: 1)
+    expect(gate.refused[call]?.code, equals: .throttled)
+    expect(gate.admitted, equals: [call])
+    // It is under way until its end is reported.
+    gate.end(call, gate.refused[call])
+    expect(gate.admission.outage == nil)
+    expect(gate.admission.nextWake, equals: .distantFuture)
+  }
+
   // MARK: Order
 
   @Test func callsWithAWaitingClientGoFirst() {

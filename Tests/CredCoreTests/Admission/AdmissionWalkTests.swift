@@ -21,22 +21,27 @@ struct AdmissionWalkTests {
     var gate = AdmissionDriver(rate: rate, width: width)
     var open: [CallID: Instant] = [:]
     var underWay: Set<CallID> = []
+    /// Those of them that wait to send one more request.
+    var again: [CallID: Instant] = [:]
     var seen = 0
     for _ in 0..<3000 {
       let before = gate.now
-      switch Int.random(in: 0..<10, using: &generator) {
+      switch Int.random(in: 0..<11, using: &generator) {
       case 0..<4:
         let (time, lane) = (gate.now, Self.lanes.randomElement(using: &generator) ?? "")
         let call = gate.ask(
           lane, inPerson: .random(using: &generator), isRetry: .random(using: &generator))
         open[call] = time
       case 4:
-        let call = open.keys.sorted().randomElement(using: &generator) ?? 0
+        let calls = open.keys.sorted() + again.keys.sorted()
+        let call = calls.randomElement(using: &generator) ?? 0
         gate.send(.cancelled(call))
+        if again.removeValue(forKey: call) != nil { underWay.remove(call) }
         if !underWay.contains(call) { open[call] = nil }
       case 5: gate.send(.prioritised(open.keys.sorted().randomElement(using: &generator) ?? 0))
       case 6..<9:
-        guard let call = underWay.sorted().randomElement(using: &generator) else { break }
+        let sent = underWay.filter { again[$0] == nil }
+        guard let call = sent.sorted().randomElement(using: &generator) else { break }
         underWay.remove(call)
         let failure = (Self.failures.randomElement(using: &generator) ?? nil).map {
           UpstreamFailure(
@@ -44,19 +49,35 @@ struct AdmissionWalkTests {
             message: "no", severity: .expected)
         }
         gate.end(call, failure)
+      case 9:
+        let sent = underWay.filter { again[$0] == nil }
+        guard let call = sent.sorted().randomElement(using: &generator) else { break }
+        again[call] = gate.now
+        gate.send(.askedAgain(call))
       default: gate.advance(by: .random(in: 0..<2, using: &generator))
       }
       let hasPassed = gate.now > before
       for id in gate.admitted[seen...] {
+        if again.removeValue(forKey: id) != nil { continue }
         expect(open.removeValue(forKey: id) != nil, "\(id) admitted twice or unasked")
         underWay.insert(id)
       }
       seen = gate.admitted.count
-      for id in gate.refused.keys { open[id] = nil }
+      for (id, failure) in gate.refused {
+        open[id] = nil
+        guard again.removeValue(forKey: id) != nil else { continue }
+        underWay.remove(id)
+        gate.end(id, failure)
+      }
       expect(underWay.count <= width)
       expect(gate.admission.nextWake > gate.now)
       // Calls get older only as time passes.
-      if hasPassed { expect(open.values.allSatisfy { gate.now - $0 <= .seconds(60) }) }
+      let times = Array(open.values) + Array(again.values)
+      if hasPassed { expect(times.allSatisfy { gate.now - $0 <= .seconds(60) }) }
+    }
+    for call in again.keys.sorted() {
+      gate.send(.cancelled(call))
+      underWay.remove(call)
     }
     checkRate(gate.times, rate)
     checkPlaces(&gate, underWay, width)

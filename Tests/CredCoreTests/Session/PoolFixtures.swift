@@ -75,6 +75,13 @@ extension SessionDriver {
         keepsAccessToken: keepsAccessToken))
   }
 
+  /// A session of a profile that gives a user pool's tokens alone, without a sign-in.
+  static func ofTokensAlone(seed: UInt64 = 1) -> SessionDriver {
+    var plan = SessionPlan(backend: .provider(Fixtures.issuer), keepsAccessToken: true)
+    plan.givesTokensAlone = true
+    return SessionDriver(plan: plan, seed: seed)
+  }
+
   /// A user of a pool signs in, and gets credentials.
   mutating func signInAtPool(_ fixtures: Fixtures = Fixtures(), lifetime: Double = 3600) {
     login(fixtures.poolSignIn(at: now, lifetime: lifetime))

@@ -69,6 +69,44 @@ struct SessionSnapshotTests {
     expect(delays.allSatisfy { (0...300).contains($0) })
   }
 
+  /// Where a profile gives tokens alone, its sessions are spread as those with credentials are.
+  @Test func overdueRenewalsOfTokensAreSpread() {
+    var delays: Set<Int> = []
+    for seed in 0..<20 as Range<UInt64> {
+      var session = SessionDriver.ofTokensAlone(seed: seed)
+      session.login(fixtures.poolSignIn(at: session.now))
+      session.advance(by: 1)
+      session.useCache()
+      // The host was busy with something else when they were due.
+      session.sleep(2200)
+      session.restart()
+      let token = session.ask(.idToken)
+      expect(session.answer(to: token), equals: .token)
+      expect(session.calls, equals: [], "\(seed)")
+      delays.insert(Int(session.wakesIn.inSeconds))
+      session.advance(by: 301)
+      expect(session.calls.count, equals: 1)
+    }
+    expect(delays.count > 10)
+    expect(delays.allSatisfy { (0...300).contains($0) })
+  }
+
+  /// What is left of them is not spent with waiting.
+  @Test func overdueTokensAreRenewedBeforeTheirEnd() {
+    for seed in 0..<20 as Range<UInt64> {
+      var session = SessionDriver.ofTokensAlone(seed: seed)
+      session.login(fixtures.poolSignIn(at: session.now))
+      session.advance(by: 1)
+      session.useCache()
+      session.sleep(3400)
+      session.restart()
+      session.send(.timePassed)
+      expect(session.calls, equals: [])
+      session.advance(by: 70)
+      expect(session.calls.count, equals: 1, "\(seed)")
+    }
+  }
+
   @Test func credentialsThatExpiredMeanwhileAreNotServed() {
     var session = SnapshotStory.byPassword.session
     session.sleep(4000)

@@ -57,6 +57,33 @@ struct ConnectionShareTests {
     expect(next.line(), equals: "re:y")
   }
 
+  /// Whoever connects without end fills the kernel's queue. What another user's new connection waits for is
+  /// counted here: those that came before it, and not those that came after it.
+  @Test(.enabled(if: geteuid() == 0, "needs a second user"))
+  func `a new connection waits behind those before it alone`() throws {
+    let fixture = try ServerFixture(ServerLimits(connections: 100, connectionsPerUser: 2))
+    let held = try (0..<2).map { _ in try fixture.connect() }
+    for socket in held {
+      expect(socket.send("x\n"))
+      expect(socket.line(), equals: "re:x")
+    }
+    let other = try OtherUser(fixture)
+    let connectAnew = other.connectAnew
+    let (before, after) = (200, 2000)
+    // The loop stands still until all are in the queue.
+    try fixture.run { _, _ in
+      for _ in 0..<before { _ = try fixture.connect() }
+      try connectAnew()
+      for _ in 0..<after { _ = try fixture.connect() }
+    }
+    try other.waitForAnswers()
+    let refusals = try fixture.run { receiver, _ in receiver.refusals.last ?? 0 }
+    // A turn of 25 µs refuses some more, each of which takes half a microsecond or more.
+    expect(before...before + 50 ~= refusals, "\(refusals)")
+    expect(
+      try fixture.reaches { _, server in server.limitHits[.connections] == before + after })
+  }
+
   @Test func `the daemon keeps them for root and itself`() {
     let limits = ServerLimits(DaemonSettings())
     expect(limits.reservedUsers, equals: [0, geteuid()])

@@ -30,15 +30,26 @@ final class OtherUser {
   /// Takes lines with numbers of questions.
   var questions: FileHandle { input.fileHandleForWriting }
 
+  /// Connects anew, with a question, and goes on before the answer.
+  var connectAnew: @Sendable () throws -> Void {
+    let (questions, answers) = (questions, output.fileHandleForReading)
+    return {
+      try questions.write(contentsOf: Data("anew\n".utf8))
+      guard try Self.line(of: answers) == "sent" else { throw LoopThread.Late() }
+    }
+  }
+
   /// To all questions of one line.
   func waitForAnswers() throws {
     guard try line() == "answered" else { throw LoopThread.Late() }
   }
 
-  private func line() throws -> String {
+  private func line() throws -> String { try Self.line(of: output.fileHandleForReading) }
+
+  private static func line(of answers: FileHandle) throws -> String {
     var line = Data()
     while line.last != UInt8(ascii: "\n") {
-      let next = output.fileHandleForReading.availableData
+      let next = answers.availableData
       guard !next.isEmpty else { throw LoopThread.Late() }
       line += next
     }
@@ -50,18 +61,26 @@ final class OtherUser {
     os.setgroups([])
     os.setresgid(65534, 65534, 65534)
     os.setresuid(65534, 65534, 65534)
-    s = socket.socket(socket.AF_UNIX)
-    s.settimeout(int(sys.argv[2]))
-    s.connect(sys.argv[1])
-    replies = s.makefile()
-    def ask():
+    def connect():
+        global s, replies
+        s = socket.socket(socket.AF_UNIX)
+        s.settimeout(int(sys.argv[2]))
+        s.connect(sys.argv[1])
+        replies = s.makefile()
+    def ask(sent=""):
         s.sendall(b"y\\n")
+        if sent: print(sent, flush=True)
         assert replies.readline() == "re:y\\n"
+    connect()
     ask()
     print("ready", flush=True)
     for line in sys.stdin:
-        for _ in range(int(line)):
-            ask()
+        if line == "anew\\n":
+            connect()
+            ask("sent")
+        else:
+            for _ in range(int(line)):
+                ask()
         print("answered", flush=True)
     """
 }

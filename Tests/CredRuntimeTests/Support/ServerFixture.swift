@@ -16,6 +16,8 @@ final class ScriptedReceiver: LineReceiving {
   private(set) var linesLeft: [Int] = []
   /// Whose line each was.
   private(set) var order: [UInt64] = []
+  /// How many connections had been refused at each.
+  private(set) var refusals: [Int] = []
   /// Clients whose request waits.
   private(set) var waiting: [Client] = []
   let departures = DispatchSemaphore(value: 0)
@@ -38,7 +40,10 @@ final class ScriptedReceiver: LineReceiving {
   ) -> Duration {
     lines += 1
     order.append(client.id)
-    if let server { linesLeft.append(server.linesLeft) }
+    if let server {
+      linesLeft.append(server.linesLeft)
+      refusals.append(server.limitHits[.connections] ?? 0)
+    }
     let text = String(decoding: line.copied, as: UTF8.self)
     if text == "wait", let request = try? Request.parse(Array("{}".utf8)) {
       client.setWaiting(WaitingRequest(request, for: .caller, asked: "get", nameSince: nil))

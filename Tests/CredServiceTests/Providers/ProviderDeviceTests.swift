@@ -31,6 +31,18 @@ struct ProviderDeviceTests {
     expect(try fixture.ask().accessKeyID != nil)
   }
 
+  /// The discovery document and the code are two requests.
+  @Test func eachRequestOfASignInTakesATurnOfTheRate() throws {
+    let (fixture, provider) = try ServiceFixture.ofProvider(
+      Configured.provider(backend: "rate_limit = 1/s"))
+    let client = fixture.connect()
+    client.send(FakeProvider.device)
+    expect(provider.operations, equals: ["openid-configuration"])
+    fixture.advance(by: .seconds(1))
+    expect(provider.operations, equals: ["openid-configuration", "device"])
+    expect(try client.next()["Challenge"]?["Step"]?.text, equals: "device")
+  }
+
   @Test func aWaitThatEndsGetsTheSameChallengeCountedDown() throws {
     let (fixture, provider) = try ServiceFixture.ofProvider()
     provider.deviceErrors = Array(repeating: "authorization_pending", count: 100)

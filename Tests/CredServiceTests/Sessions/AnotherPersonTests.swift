@@ -111,6 +111,51 @@ struct AnotherPersonTests: ProviderLoginTesting {
     expect(asked["Challenge"]?["Parameters"]?["Subject"]?.text, equals: "p2", "\(asked)")
   }
 
+  /// Cognito may have linked the first one before its answer was lost, or before the second one came.
+  @Test(arguments: ["lost", "under way", "killed"])
+  func aLoginThatWasSentMayBeLinked(_ fate: String) throws {
+    let fixture = try ServiceFixture(Self.withoutBackend)
+    expect(try fixture.ask(login([(Self.okta, Self.token("o1"))])).state, equals: "signedIn")
+    let first = login([(Self.google, Self.token("p1"))])
+    let exchange = "GetCredentialsForIdentity"
+    let client = fixture.connect()
+    switch fate {
+    case "lost":
+      fixture.host.upstreams.faults[exchange] = .failure(.reset)
+      expect(try fixture.ask(first).errorCode, equals: "CognitoUnavailable")
+      fixture.host.upstreams.faults = [:]
+      fixture.advance(by: .seconds(60))
+    case "killed":
+      fixture.host.upstreams.faults[exchange] = .hang
+      client.send(first)
+      try fixture.restart(Self.withoutBackend)
+      fixture.host.upstreams.faults = [:]
+    default:
+      fixture.host.upstreams.delays[exchange] = .seconds(1)
+      client.send(first)
+    }
+    let asked = try fixture.ask(login([(Self.google, Self.token("p2"))]))
+    expect(asked["Challenge"]?["Parameters"]?["Subject"]?.text, equals: "p2", "\(asked)")
+    // The same person brings it again.
+    let same = try fixture.ask(first)
+    expect(same.state == "signedIn" && same.handle == nil, "\(same)")
+  }
+
+  /// It is linked to nothing, so nobody is asked because of it.
+  @Test func aLoginThatCognitoRefusedIsForgotten() throws {
+    let fixture = try ServiceFixture(Self.withoutBackend)
+    expect(try fixture.ask(login([(Self.okta, Self.token("o1"))])).state, equals: "signedIn")
+    fixture.host.upstreams.faults["GetCredentialsForIdentity"] = .status(
+      400,
+      #"{"__type":"NotAuthorizedException","message":"Invalid login token. Token expired: 1 >= 0"}"#
+    )
+    expect(try fixture.ask(login([(Self.google, Self.token("p1"))])).errorCode != nil)
+    fixture.host.upstreams.faults = [:]
+    fixture.advance(by: .seconds(60))
+    let reply = try fixture.ask(login([(Self.google, Self.token("p2"))]))
+    expect(reply.state == "signedIn" && reply.handle == nil, "\(reply)")
+  }
+
   /// The answer is about the logins of now.
   @Test func whatWouldBeAskedOtherwiseEndsTheQuestion() throws {
     let fixture = try fixture()

@@ -37,6 +37,19 @@ struct CallQueueTests {
     expect(!queue.withdraw(ids.next(), clock))
   }
 
+  @Test mutating func `a call that waits for one more turn is withdrawn`() {
+    let queue = CallQueue(.backend("corp"), .init(rate: .perSecond(1), width: 1))
+    let (first, second) = (ids.next(), ids.next())
+    var made: [CallID] = []
+    queue.enter(call(first), clock) { _ in made.append(first) }
+    queue.enterAgain(first, clock) { _ in made.append(first) }
+    queue.enter(call(second), clock) { _ in made.append(second) }
+    expect(queue.withdraw(first, clock))
+    clock.advance(to: queue.nextWake)
+    queue.handle(.timePassed, clock)
+    expect(made, equals: [first, second])
+  }
+
   @Test mutating func `a call that a client waits for overtakes calls ahead of time`() {
     let queue = CallQueue(.backend("corp"), .init(rate: .perSecond(1000), width: 1))
     let (first, early, late) = (ids.next(), ids.next(), ids.next())

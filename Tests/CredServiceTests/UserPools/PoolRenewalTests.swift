@@ -124,6 +124,41 @@ struct PoolRenewalTests {
     expect(try session(fixture).refreshToken, equals: Secret("refresh-2"))
   }
 
+  /// A pool that loses replies is asked no faster than its rate allows.
+  @Test func aSecondTryTakesATurnOfTheRate() throws {
+    let (fixture, pool) = try ServiceFixture.ofUserPool(
+      Configured.userPool(backend: "rate_limit = 1/s"))
+    pool.rotates = true
+    try fixture.signInAtPool()
+    fixture.advance(by: .seconds(60))
+    pool.lostReplies = 1
+    let client = fixture.connect()
+    client.send(#"{"refresh":true,"wait":5}"#)
+    fixture.advance(by: .milliseconds(900))
+    expect(pool.operations.count, equals: 1)
+    fixture.advance(by: .milliseconds(200))
+    expect(pool.operations.count, equals: 2)
+    expect(try client.next().accessKeyID != nil)
+    expect(fixture.upstream.callCount, equals: 0)
+  }
+
+  /// Whoever waits in the queue has not begun, and the token is good for some seconds more.
+  @Test func aSecondTryGoesBeforeTheCallsOfOthers() throws {
+    let (fixture, pool) = try ServiceFixture.ofUserPool(
+      Configured.userPool(backend: "rate_limit = 1/s"))
+    try fixture.signInAtPool()
+    try fixture.signInAtPool(uid: 1001, username: "bob", refresh: pool.add("bob"))
+    fixture.advance(by: .seconds(60))
+    pool.lostReplies = 1
+    let clients = [1000, 1001].map { fixture.connect(uid: $0) }
+    for client in clients { client.send(#"{"refresh":true,"wait":5}"#) }
+    fixture.advance(by: .milliseconds(1500))
+    let sent = pool.bodies.map { $0["RefreshToken"]?.text }
+    expect(sent, equals: ["refresh-0", "refresh-0"])
+    fixture.advance(by: .seconds(2))
+    for client in clients { expect(try client.next().accessKeyID != nil) }
+  }
+
   @Test func aTokenThatWasSeenBeforeEndsTheSession() throws {
     let (fixture, pool) = try ServiceFixture.ofUserPool()
     try fixture.signInAtPool()

@@ -76,6 +76,22 @@ struct PoolSignOutTests {
     expect(pool.bodies.last?["AccessToken"]?.text?.hasPrefix("e30.") == true)
   }
 
+  @Test func eachRequestOfASignOutTakesATurnOfTheRate() throws {
+    let (fixture, pool) = try ServiceFixture.ofUserPool(
+      Configured.userPool(backend: "rate_limit = 1/s"))
+    try fixture.signInAtPool()
+    pool.lostReplies = 1
+    let client = fixture.connect()
+    client.send(#"{"op":"logout","global":true}"#)
+    let requests = ["GetTokensFromRefreshToken", "GetTokensFromRefreshToken", "GlobalSignOut"]
+    for count in 1...3 {
+      expect(pool.operations, equals: Array(requests.prefix(count)))
+      fixture.advance(by: .seconds(1))
+    }
+    expect(pool.operations, equals: requests)
+    expect(try client.next().state, equals: "signedOut")
+  }
+
   @Test(arguments: [false, true])
   func aLogoutInTheMiddleOfARenewalEndsTheNewToken(isGlobal: Bool) throws {
     let (fixture, pool, waiting) = try ServiceFixture.withRenewalUnderWay()

@@ -85,10 +85,12 @@ struct RowConfiguration {
   private func profile(
     _ place: RowCast.Place, _ pool: RowCast.Place, backend: String, _ url: String, _ keys: String
   ) -> String {
-    var lines = [
-      "[profile \(place.profile)]", "identity_pool_id = \(pool.pool)",
-      "cognito_endpoint = \(url)", "sts_endpoint = \(url)",
-    ]
+    var lines = ["[profile \(place.profile)]"]
+    if !reading.givesTokens(place) {
+      lines += [
+        "identity_pool_id = \(pool.pool)", "cognito_endpoint = \(url)", "sts_endpoint = \(url)",
+      ]
+    }
     if row.backend != .none { lines.append("backend = \(backend)") }
     if row.backend != .none, row.backend != .userPool {
       lines += [
@@ -103,6 +105,7 @@ struct RowConfiguration {
     switch row.flow {
     case .enhanced: break
     case .custom: keys.append("role_arn = \(pool.customRole)")
+    case .tokens: keys.append("vend_tokens = id")
     case .basic:
       let isGuest = reading.proofAfterLogin(cast.first) == .guest
       keys += [
@@ -150,6 +153,7 @@ struct RowConfiguration {
 
   /// A profile that is derived from the first one, for the same people.
   private var less: String {
+    if reading.givesTokens(cast.first) { return "" }
     var lines = [
       "[profile \(Self.less)]", "source_profile = \(cast.first.profile)", "policy_file = \(policy)",
     ]

@@ -99,8 +99,20 @@ struct RowExpectation {
     }
   }
 
-  /// Logins that GET cannot send are refused by name, and the session stays what it is.
-  var isLoginRefused: Bool { row.method == .get && row.login == .linked }
+  /// Whether a profile has no identity pool, and gives its provider's tokens alone.
+  func givesTokens(_ place: RowCast.Place) -> Bool {
+    row.flow == .tokens && place.profile == cast.first.profile
+  }
+
+  /// Logins that GET cannot send, or that no identity pool takes, are refused by name, and the session
+  /// stays what it is.
+  func isLoginRefused(in place: RowCast.Place) -> Bool {
+    switch row.login {
+    case .linked: row.method == .get || givesTokens(place)
+    case .logins: givesTokens(place)
+    case .none, .password, .token: false
+    }
+  }
 
   func isGuestAllowed(_ place: RowCast.Place) -> Bool {
     row.isGuestAllowed && place.profile == cast.first.profile
@@ -117,7 +129,7 @@ struct RowExpectation {
     case .none: proofByItself(place)
     case .password: .password
     case .token: .token
-    case .logins: .logins
+    case .logins: isLoginRefused(in: place) ? proofByItself(place) : .logins
     case .linked: isHostTrusted ? .host : .password
     }
   }
@@ -142,7 +154,8 @@ struct RowExpectation {
   /// whose login it has linked to the identity: "a name that is given to somebody else later gets
   /// the former person's identity".
   private func isHeir(_ person: RowCast.Person, in place: RowCast.Place) -> Bool {
-    person == cast.successor && row.login == .linked && isHostTrusted && !isLoginRefused
+    person == cast.successor && row.login == .linked && isHostTrusted
+      && !isLoginRefused(in: place)
       && developerUser(person) == developerUser(cast.subject)
       && (row.life != .cold || place.profile == cast.second.profile)
   }
@@ -172,6 +185,10 @@ struct RowExpectation {
     var linked = isLinked ? [socialName(person, place)] : []
     if isHeir(person, in: place) { linked.append(socialName(cast.subject, place)) }
     if !linked.isEmpty { logins[Self.publicProvider] = linked.sorted() }
+    // A user's own token says who it is, and nothing of pools and roles.
+    guard !givesTokens(place) else {
+      return .granted(Grant(pool: "", role: "", logins: logins, sessionName: nil))
+    }
     let flow = place.profile == cast.first.profile ? row.flow : .enhanced
     let own = proof == .guest ? place.guestRole : place.authenticatedRole
     return .granted(
@@ -185,7 +202,7 @@ struct RowExpectation {
     guard isAdmitted(person, to: place) else { return .refused("AccessDenied") }
     return answer(
       to: person, in: place, proof: proofAfterLogin(place),
-      isLinked: row.login == .linked && !isLoginRefused)
+      isLinked: row.login == .linked && !isLoginRefused(in: place))
   }
 
   /// What a person gets who has not.

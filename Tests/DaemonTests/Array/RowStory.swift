@@ -19,7 +19,7 @@ final class RowStory {
   private let strangeProgram: String
   private var callers: [Caller.Identity: Caller] = [:]
   /// The names of the user pool's users, by what it calls them.
-  private var poolUsers: [String: String] = [:]
+  private(set) var poolUsers: [String: String] = [:]
   /// Tokens of the public provider that the subject brought to the first profile.
   private var socialTokens: [String] = []
 
@@ -110,10 +110,14 @@ final class RowStory {
     let name = target.map { #","user":"\#($0.name)""# } ?? ""
     // Nobody will sign in: an answer that takes a sign-in is due at once.
     let wait = expected == .refused("SignInRequired") ? 0 : 30
+    if target == nil, reading.givesTokens(place) {
+      return try expectToken(
+        expected, for: person, in: place, wait: wait, "\(moment): \(person.name)")
+    }
     let asked =
       "\(moment): \(person.name)\(target.map { " for \($0.name)" } ?? "") in \(place.profile)"
     let key = try judge(ask(person, place, #""wait":\#(wait)\#(name)"#), expected, asked)
-    if place.profile == cast.first.profile {
+    if place.profile == cast.first.profile, !reading.givesTokens(place) {
       try expectLess(for: person, as: target, wide: key, wait: wait, asked)
     }
     return key
@@ -175,7 +179,8 @@ final class RowStory {
       try expectAnswer(
         reading.answerByItself(to: person, in: place), for: person, in: place, "unlinked")
     }
-    let refusal = !isAdmitted ? "AccessDenied" : reading.isLoginRefused ? "InvalidRequest" : nil
+    let isRefused = reading.isLoginRefused(in: place)
+    let refusal = !isAdmitted ? "AccessDenied" : isRefused ? "InvalidRequest" : nil
     try logIn(person, place, try members(person, place), refusal)
   }
 

@@ -22,6 +22,8 @@ enum HistoryAct: Sendable {
   /// - Parameter unit: an index in ``HistoryConfiguration/units``; nil for a login session.
   case connect(client: Int, user: Int, unit: Int?)
   case send(client: Int, HistoryRequest)
+  /// A login, and another one of the same user while it is under way.
+  case beside(client: Int, HistoryRequest, HistoryRequest)
   case leave(client: Int)
   /// A uid is given to another person; without one nobody has it for now.
   case handOver(user: Int, isNamed: Bool)
@@ -83,6 +85,8 @@ extension History {
   public init(seed: UInt64, length: Int = 120) {
     var random = SeededGenerator(seed: seed ^ 0x4869_7374_6F72_79)
     var events: [HistoryEvent] = []
+    // A generator of its own: seeds of other histories mean what they meant.
+    var accounts = SeededGenerator(seed: seed ^ 0x4163_636F_756E_7473)
     let lulls = random.pick([1.0, 1.0, 4.0])
     var now = 0.0
     for client in 0..<Self.clients {
@@ -91,9 +95,11 @@ extension History {
     while events.count < length {
       // Most happens at the same instant or within seconds; then nothing for minutes.
       now += random.pick([0, 0, 0.001, 0.05, 0.3, 2, 2, 20, 65 * lulls])
-      events.append(
-        HistoryEvent(
-          at: Int(now * 1000), act: Self.act(&random, ofPools: Self.isOfPools(seed))))
+      var act = Self.act(&random, ofPools: Self.isOfPools(seed))
+      if Self.hasAccounts(seed), case .send(let client, _) = act, accounts.happens(0.4) {
+        act = Self.accountAct(client, &accounts, ofPools: Self.isOfPools(seed))
+      }
+      events.append(HistoryEvent(at: Int(now * 1000), act: act))
     }
     if HistoryConfiguration.hasDerived(seed) {
       events = events.enumerated().map { index, event in
@@ -108,6 +114,33 @@ extension History {
 
   /// Whether these are providers of OpenID Connect, at which people sign in by browser.
   static func isOfProviders(_ seed: UInt64) -> Bool { seed % 9 == 7 }
+
+  /// Whether people have accounts at a provider of their own, and link them.
+  static func hasAccounts(_ seed: UInt64) -> Bool { seed % 8 == 5 }
+
+  private static func accountAct(
+    _ client: Int, _ random: inout SeededGenerator, ofPools isOfPools: Bool
+  ) -> HistoryAct {
+    let profile = isOfPools ? random.pick([0, 0, 0, 1, 2]) : random.index(3)
+    func login(alone: Double = 0) -> HistoryRequest {
+      .ownLogin(
+        profile: profile, number: random.index(HistoryAccounts.perPerson),
+        isAlone: random.happens(alone))
+    }
+    func password() -> HistoryRequest {
+      let claim = random.pick([Claim.own, .own, .own, .bad])
+      guard !isOfPools || random.happens(0.1) else { return .password(profile: profile, claim) }
+      return .passwordWithLogin(
+        profile: profile, claim, number: random.index(HistoryAccounts.perPerson))
+    }
+    switch random.index(10) {
+    case 0..<3: return .beside(client: client, login(), login())
+    case 3: return .beside(client: client, password(), login())
+    case 4: return .beside(client: client, login(), password())
+    case 5..<7: return .send(client: client, password())
+    default: return .send(client: client, login(alone: 0.2))
+    }
+  }
 
   private static func connection(_ client: Int, _ random: inout SeededGenerator) -> HistoryAct {
     .connect(

@@ -21,6 +21,8 @@ struct HistoryHandle {
   var name: String?
   /// The number of the secret for an authenticator app; nil for another question.
   var app: Int?
+  /// The account that is linked if its user agrees; nil for another question.
+  var account: HistoryAccounts.Account?
 }
 
 /// A connection of a history, with the lines that wait for their turn.

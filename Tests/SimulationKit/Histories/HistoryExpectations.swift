@@ -88,7 +88,8 @@ struct HistoryExpectations {
   ) -> Place? {
     guard let profile = line.profile else { return nil }
     switch line.request {
-    case .clear, .logout, .password, .respond, .developerToken, .logins, .hostLogin:
+    case .clear, .logout, .password, .respond, .developerToken, .logins, .ownLogin,
+      .passwordWithLogin, .hostLogin:
       let place = Place(user: user, profile: profile)
       credentials[place] = nil
       ending[place] = time

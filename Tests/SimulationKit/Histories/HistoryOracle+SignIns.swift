@@ -86,6 +86,7 @@ extension HistoryRun {
     if case .password(_, let claimed) = line.request {
       (person, claim) = (people.holder(of: client.user)?.number, claimed)
     }
+    if line.request.accountNumber != nil { person = people.holder(of: client.user)?.number }
     guard let person else { return }
     var answers: [String] = []
     if case .array(let names) = challenge?["Answers"] { answers = names.compactMap(\.text) }
@@ -98,7 +99,9 @@ extension HistoryRun {
         name: challenge?["Name"]?.text,
         app: challenge?["Parameters"]?["Secret"]?.text.flatMap {
           HistorySecret.numbers(in: $0.utf8, after: HistorySecret.app).first ?? nil
-        }))
+        },
+        account: (challenge?["Parameters"]?["Subject"]?.text)
+          .flatMap(HistoryAccounts.Account.init(subject:))))
     if let device { typeLater(device, person, claim) }
     if world.random.happens(0.9) { react(claim, client, device == nil ? .answers : .wait) }
   }

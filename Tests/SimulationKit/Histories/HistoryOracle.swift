@@ -38,6 +38,7 @@ extension HistoryRun {
     let isSignedIn = code == nil && json["Challenge"] == nil
     signIns.ended(line, client.user, isGood: isSignedIn, people, world.now)
     expectations.ended(line, client.user, at: world.now)
+    accountsEnd(line, client.user)
     if isSignedIn { noteDevice(line, client) }
     if let code { askAgain(code, line, client) }
     world.inProcess(after: 0) { [self] in handOver(client) }
@@ -111,6 +112,7 @@ extension HistoryRun {
     let owners = believed(line.target, line)
     judgeIdentity(json["IdentityId"]?.text, owners)
     judgeUser(json["Username"]?.text, owners)
+    judgeAccount(json, line, client)
     if let key = json["AccessKeyId"]?.text { judgeCredentials(key, line, client) }
     if case .array(let reports) = json["Sessions"] { judgeStatus(reports, line, client) }
     guard let name = line.profile, !mayUse(name, line, client) else { return }

@@ -20,6 +20,10 @@ enum HistoryRequest: Sendable {
   ///   - isAlone: not linked to what is there.
   ///   - choosesIdentity: with some IdentityId.
   case logins(profile: Int, LoginProvider, isAlone: Bool, choosesIdentity: Bool)
+  /// A login by one of the accounts that a person has at a provider whose tokens can be read.
+  case ownLogin(profile: Int, number: Int, isAlone: Bool)
+  /// A password, and such a login beside it.
+  case passwordWithLogin(profile: Int, Claim, number: Int)
   case hostLogin(profile: Int)
   case logout(profile: Int, isGlobal: Bool)
   case clear(profile: Int, identity: Bool)
@@ -70,6 +74,7 @@ extension HistoryRequest {
       .ownAccount(let profile, _),
       .impersonate(let profile, _, _), .password(let profile, _), .developerToken(let profile, _),
       .logins(let profile, _, _, _), .hostLogin(let profile), .logout(let profile, _),
+      .ownLogin(let profile, _, _), .passwordWithLogin(let profile, _, _),
       .clear(let profile, _), .release(let profile), .account(let profile, _, _):
       profile
     case .watch(let profile): profile
@@ -82,7 +87,7 @@ extension HistoryRequest {
     case .get, .impersonate: "get"
     case .token: "token"
     case .identity: "identity"
-    case .password, .developerToken, .logins, .hostLogin: "login"
+    case .password, .developerToken, .logins, .ownLogin, .passwordWithLogin, .hostLogin: "login"
     case .account, .ownAccount: "account"
     case .respond: "respond"
     case .logout: "logout"
@@ -100,7 +105,8 @@ extension HistoryRequest {
     case .get(_, let members): members.contains("40") ? 52 : members.contains("15") ? 27 : 17
     case .token(_, let members): members.contains("20") ? 32 : 17
     case .impersonate: 17
-    case .password, .developerToken, .logins, .hostLogin, .account, .ownAccount, .respond: 75
+    case .password, .developerToken, .logins, .ownLogin, .passwordWithLogin, .hostLogin: 75
+    case .account, .ownAccount, .respond: 75
     case .logout: 75
     default: 12
     }

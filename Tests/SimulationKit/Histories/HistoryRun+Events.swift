@@ -9,6 +9,7 @@ extension HistoryRun {
     case .connect(let client, let user, let unit): connect(client, user, unit)
     case .send(let client, let request):
       send(isTroubleOfOne ? eager(request, clients[client]) : request, clients[client])
+    case .beside(let client, let first, let second): sendBeside(client, first, second)
     case .leave(let client): leave(client)
     case .handOver(let user, let isNamed):
       let theirs = clients.values.filter { $0.user == user }.sorted { $0.number < $1.number }
@@ -18,6 +19,7 @@ extension HistoryRun {
       if people.holder(of: user)?.number != former {
         signIns.forget(user)
         expectations.handedOver(user, people)
+        upstreams.accounts.endAll(at: world.now)
       }
       for client in theirs { connect(client.number, user, nil) }
     case .setGroups(let user, let groups): people.setGroups(groups, of: user)
@@ -50,6 +52,7 @@ extension HistoryRun {
   func signedOut(_ person: Int) {
     signIns.forget(person: person)
     expectations.signedOut(person: person, people)
+    upstreams.accounts.endAll(at: world.now)
   }
 
   func connect(_ number: Int, _ user: Int, _ unit: Int?) {
@@ -84,6 +87,8 @@ extension HistoryRun {
     let former = host.configuration
     signIns.forgetSignedIn { next.keeps($0, of: former) }
     expectations.reloaded { next.keeps($0, of: former) }
+    upstreams.accounts.endAll(at: world.now)
+    upstreams.accounts.arePoolsApart = Set(next.profiles.map(\.pool)).count == next.profiles.count
     host.reload(next)
   }
 
@@ -95,6 +100,7 @@ extension HistoryRun {
     if trouble == .strange { signIns.forgetAll() }
     expectations.restarted(
       at: world.now, losesSessions: trouble != .none || host.hasLost)
+    upstreams.accounts.endAll(at: world.now, isRestart: true)
     host.kill(trouble)
     let before = clients.values.sorted { $0.number < $1.number }
     clients = [:]

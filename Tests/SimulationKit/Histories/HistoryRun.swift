@@ -57,6 +57,7 @@ final class HistoryRun {
     upstreams.refused = { [unowned self] in
       signIns.forgetSignedIn()
       expectations.refused()
+      upstreams.accounts.endAll(at: world.now)
     }
     upstreams.pools.tokensAreOnTheirWay = { [unowned self] in giveUp($0) }
     upstreams.pools.signedOut = { [unowned self] in signedOut($0) }
@@ -127,6 +128,7 @@ final class HistoryRun {
     client.current = line
     allowPolling(for: line)
     expectations.begins(line, client.user, people)
+    accountsBegin(line, client.user)
     if line.namesOthers { lastForeignLogin = world.now }
     signIns.begins(
       line, client.user,
@@ -184,6 +186,12 @@ final class HistoryRun {
       guard changesPassword else { return #","action":"get""# }
       return #","action":"change-password","old_password":"\#(password(of: person, request))""#
         + #","password":"\#(upstreams.pools.newPassword(of: person.number))""#
+    case .ownLogin(_, let number, let isAlone):
+      return accountMembers(person.number, number, isAlone: isAlone)
+    case .passwordWithLogin(_, let claim, let number):
+      let word = claim == .bad ? "wrong" : password(of: person, request)
+      return #","username":"\#(HistoryPeople.name(person.number))","password":"\#(word)""#
+        + accountMembers(person.number, number, isAlone: false)
     case .developerToken(let profile, let claim):
       let pool = host.configuration.profile("p\(profile)")?.pool ?? HistoryConfiguration.pool(0)
       var own = upstreams.developerToken(of: person.number, pool: pool, isGood: claim != .bad)
@@ -246,6 +254,7 @@ final class HistoryRun {
     case .wait: return named + #","wait":1"#
     case .cancel: return named + #","cancel":true"#
     case .answers where handle?.answers == ["confirm"]:
+      if isGood, let account = handle?.account { upstreams.accounts.agreed(to: account) }
       return named + #","answers":{"confirm":\#(isGood)}"#
     case .answers where handle?.name == "DEVICE":
       return named + #","answers":{"choice":"\#(isGood ? "yes" : "no")"}"#

@@ -23,6 +23,11 @@ extension HistoryUpstreams {
       login = found
     }
     let asked = body?["IdentityId"]?.text
+    let pool = asked.flatMap { identities[$0]?.pool } ?? body?["IdentityPoolId"]?.text ?? ""
+    let logins = body?["Logins"]
+    if !accounts(in: logins).isEmpty, let refusal = join(logins, in: pool, asked: asked) {
+      return refusal
+    }
     switch operation {
     case "GetId": return getID(body?["IdentityPoolId"]?.text ?? "", login)
     case "GetCredentialsForIdentity", "GetOpenIdToken":

@@ -27,7 +27,7 @@ extension HistoryUpstreams {
     guard let name = body?["Username"]?.text, let password = body?["Password"]?.text else {
       return .plain(400, #"{"message":"what is this?"}"#)
     }
-    guard accounts.insert("\(server) \(name)").inserted else {
+    guard registered.insert("\(server) \(name)").inserted else {
       return .plain(409, #"{"message":"\#(name) is there already, not \#(password)"}"#)
     }
     return .plain(201, #"{"Username":"\#(name)"}"#)
@@ -50,6 +50,10 @@ extension HistoryUpstreams {
       return .plain(403, #"{"message":"\#(note(about: persons)) is blocked"}"#)
     }
     let pool = pool(body)
+    let logins = world.fault == .droppedLogins ? nil : body?["Logins"]
+    guard joinAtBackend(logins, "\(pool) \(server) \(name)", in: pool) else {
+      return .plain(409, "{}")
+    }
     let identity = identity(of: "\(server) \(name)", pool: pool, persons)
     return .plain(200, developerToken(identity, pool, persons))
   }

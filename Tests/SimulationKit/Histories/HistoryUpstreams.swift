@@ -78,9 +78,11 @@ final class HistoryUpstreams {
   /// The numbers of tokens that a client brought to stand alone.
   private(set) var alone: Set<Int> = []
   /// Accounts that were made, by server and name.
-  var accounts: Set<String> = []
+  var registered: Set<String> = []
   private var lastNumber = 1000
   private(set) lazy var pools = HistoryUserPools(world, self)
+  /// People's own accounts, and what they are linked to.
+  var accounts = HistoryAccounts()
   private var lastIdentity = 0
   /// Of backends and public providers, by pool and name.
   private(set) var known: [String: String] = [:]
@@ -159,6 +161,9 @@ final class HistoryUpstreams {
     return text
   }
 
+  /// - Parameter key: with the pool before it.
+  func setIdentity(_ identity: String, of key: String) { known[key] = identity }
+
   /// An identity belongs to those who came with a token for it.
   func accept(_ identity: String, _ persons: Set<Int>?) {
     identities[identity]?.isGuest = false
@@ -189,9 +194,12 @@ final class HistoryUpstreams {
   /// A token of a public provider for a person's own account.
   func publicToken(of person: Int, pool: String, isAlone: Bool) -> String {
     let text = token("account \(person)", pool, [person], lifetime: 3000)
-    if isAlone, let number = sent(text)?.number { alone.insert(number) }
+    if isAlone, let number = sent(text)?.number { standsAlone(number) }
     return text
   }
+
+  /// A token must go to no backend.
+  func standsAlone(_ number: Int) { alone.insert(number) }
 
   func developerToken(_ identity: String, _ pool: String, _ persons: Set<Int>?) -> String {
     let token = token(identity, pool, persons, lifetime: world.random.pick([60, 900, 900]))

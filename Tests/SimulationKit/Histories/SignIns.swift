@@ -104,7 +104,8 @@ extension HistoryRequest {
   /// Whether it changes who is signed in.
   fileprivate var touches: Bool {
     switch self {
-    case .password, .developerToken, .logins, .logout, .respond: true
+    case .password, .developerToken, .logins, .ownLogin, .passwordWithLogin, .logout, .respond:
+      true
     case .clear(_, let identity): identity
     default: false
     }

@@ -78,11 +78,21 @@ public struct HeldProviderToken: Sendable, Equatable {
   public let received: Instant
   /// The remaining time at arrival. If it is unknown, it is nil and the token is used once.
   public let lifetime: Duration?
+  /// When it is renewed at the earliest, if its renewal was overdue at a restart. It is not stored: another
+  /// restart says it anew.
+  private(set) var renewedFrom: Instant?
 
   init(_ token: Secret, lifetime: Duration?, received: Instant) {
     self.token = token
     self.received = received
     self.lifetime = lifetime
+  }
+
+  /// This token, which is not renewed before a time.
+  func renewing(from start: Instant) -> HeldProviderToken {
+    var token = self
+    token.renewedFrom = start
+    return token
   }
 
   /// Until when the token may be used again.
@@ -174,6 +184,16 @@ extension ProviderSession {
       issuer: issuer, username: username, subject: subject, deviceKey: deviceKey,
       signedInAt: signedInAt, provedAt: provedAt, refreshToken: refreshToken,
       idToken: id ? idToken : nil, accessToken: access ? accessToken : nil,
+      tokenEndpoint: tokenEndpoint, nonce: nonce,
+      usesUpdatedKey: usesUpdatedKey)
+  }
+
+  /// This sign-in with tokens that are not renewed before a time.
+  func renewing(from start: Instant) -> ProviderSession {
+    ProviderSession(
+      issuer: issuer, username: username, subject: subject, deviceKey: deviceKey,
+      signedInAt: signedInAt, provedAt: provedAt, refreshToken: refreshToken,
+      idToken: idToken?.renewing(from: start), accessToken: accessToken?.renewing(from: start),
       tokenEndpoint: tokenEndpoint, nonce: nonce,
       usesUpdatedKey: usesUpdatedKey)
   }
