@@ -5,8 +5,18 @@
 /// that brings them decides the `login`, and later callbacks go without them.
 extension SessionMachine {
   /// The backend has answered a callback with a token: what it brought is linked, and not sent again.
-  mutating func loginsTaken(_ refresh: inout Refresh, _ context: inout EventContext) {
-    if refresh.bringsLogins { held.dropLoginsOfClients(plan) }
+  ///
+  /// - Parameter identityID: to which it is linked.
+  mutating func loginsTaken(
+    _ identityID: IdentityID, _ refresh: inout Refresh, _ context: inout EventContext
+  ) {
+    if refresh.bringsLogins {
+      setIdentity(identityID, &context)
+      let (linked, plan) = (held.logins, plan)
+      // If the sign-in is refused by what follows, the link stays.
+      signIn?.before.noteLinks(of: linked, to: identityID, plan)
+      held.loginsLinked(to: identityID, plan)
+    }
     refresh.bringsLogins = false
     // A later refusal in this refresh is about the token, not about the link.
     refresh.bringsLink = false
