@@ -183,6 +183,13 @@ public struct AccountLimiter: Sendable {
     let uid: UInt32
     let username: String
     let code: Code?
+
+    /// Most pools take a name in any case: each spelling would otherwise have a count of its own.
+    init(uid: UInt32, username: String, code: Code?) {
+      self.uid = uid
+      self.username = username.lowercased()
+      self.code = code
+    }
   }
 
   private var users: [UInt32: [Instant]] = [:]

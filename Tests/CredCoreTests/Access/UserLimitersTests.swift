@@ -251,6 +251,34 @@ struct AccountLimiterTests {
     expect(limiter.attempt(by: 300, username: "a", at: "x", now: .seconds(760)) == nil)
   }
 
+  /// Pools take a name in any case, so no spelling has messages or tries of its own.
+  @Test(arguments: [("bob", "BOB"), ("\u{E9}ve", "E\u{301}VE")])
+  func anotherSpellingOfANameIsTheSameName(_ one: String, _ other: String) {
+    var messages = AccountLimiter.ofCodes
+    var tries = AccountLimiter.ofAnswers
+    for number in 0..<10 {
+      let time = Instant.seconds(Double(number) * 130)
+      let name = number.isMultiple(of: 2) ? one : other
+      expect(messages.attempt(by: 1, username: name, at: nil, now: time) == nil)
+    }
+    expect(messages.pause(of: 1, username: other, at: nil, now: .seconds(1300)) != nil)
+    for name in [one, other, one, other, one] {
+      expect(
+        tries.attempt(by: 1, username: name, for: .newPassword, at: "x", now: .seconds(1)) == nil)
+    }
+    expect(tries.pause(of: 1, username: other, for: .newPassword, at: "x", now: .seconds(2)) != nil)
+    tries.forgetTries(of: other, .newPassword, by: 1)
+    expect(tries.pause(of: 1, username: one, for: .newPassword, at: "x", now: .seconds(2)) == nil)
+  }
+
+  @Test func theEndOfTheLastRecordIsKnown() {
+    var limiter = AccountLimiter()
+    expect(limiter.end == nil)
+    limiter.count(by: 1, username: "a", at: "x", now: .seconds(10))
+    limiter.count(by: 2, username: "b", at: nil, now: .seconds(20))
+    expect(limiter.end, equals: .seconds(3620))
+  }
+
   @Test func codesOfSignInsAreSharedByTheUsersOfABackend() {
     var limiter = AccountLimiter.ofCodes
     for uid in 0..<40 as Range<UInt32> {
