@@ -110,7 +110,8 @@ public final class Daemon {
     status.update()
     idleExit = try IdleExit(
       loop: loop, server: server, endpoint: endpoint,
-      isBusy: { [unowned self] in self.upstream.callCount > 0 || self.service.openSignIns > 0 }
+      isBusy: { [unowned self] in self.upstream.callCount > 0 || self.service.openSignIns > 0 },
+      countsUntil: { [unowned self] in self.service.countsUntil }
     ) {
       [unowned self] in stopUnused()
     }
@@ -231,6 +232,8 @@ final class IdleExit {
   private let server: ClientServer
   private let endpoint: Endpoint?
   private let isBusy: () -> Bool
+  /// Until when the daemon must remember what users have tried.
+  private let countsUntil: () -> Instant?
   private let end: () -> Void
   private var timer: EventSource?
 
@@ -241,12 +244,13 @@ final class IdleExit {
 
   init(
     loop: EventLoop, server: ClientServer, endpoint: Endpoint?, isBusy: @escaping () -> Bool,
-    end: @escaping () -> Void
+    countsUntil: @escaping () -> Instant?, end: @escaping () -> Void
   ) throws(SystemError) {
     self.loop = loop
     self.server = server
     self.endpoint = endpoint
     self.isBusy = isBusy
+    self.countsUntil = countsUntil
     self.end = end
     timer = try loop.timer { [unowned self] _ in self.check() }
   }
@@ -260,7 +264,7 @@ final class IdleExit {
     let now = loop.now
     let isEmpty = server.connectionCount == 0 && endpoint?.connectionCount ?? 0 == 0
     let since = max(server.emptySince, endpoint?.emptySince ?? server.emptySince)
-    let due = (isEmpty ? since : now) + limit
+    let due = max((isEmpty ? since : now) + limit, countsUntil() ?? now)
     if due > now {
       timer?.arm(at: due)
     } else if isBusy() {

@@ -83,6 +83,17 @@ struct PasswordLimiterTests {
     expect(limiter.pause(before: attempt(), now: end + .seconds(3600)) == nil)
   }
 
+  @Test func theEndOfTheLastFailureIsKnown() {
+    var limiter = PasswordLimiter()
+    expect(limiter.end == nil)
+    for _ in 0..<5 { limiter.failed(attempt(), now: start) }
+    limiter.failed(attempt(uid: 7), now: start)
+    expect(limiter.end, equals: start + .seconds(8) + .seconds(3600))
+    // The count of all names stays.
+    limiter.succeeded(attempt())
+    expect(limiter.end, equals: start + .seconds(3600))
+  }
+
   @Test func failuresOfOneUserDoNotCountForAnother() {
     var limiter = PasswordLimiter()
     for _ in 0..<20 { limiter.failed(attempt(), now: start) }
