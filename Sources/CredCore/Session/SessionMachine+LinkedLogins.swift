@@ -25,6 +25,12 @@ extension SessionMachine {
     if signIn?.state == .linking { acceptSignIn(&context) }
   }
 
+  /// Whether a refusal of a call may be about what a person has brought: a sign-in, a linked account, or
+  /// logins. Nobody here brings those of the token file.
+  public func isPersonal(_ call: UpstreamCall) -> Bool {
+    held.state.isPersonal || held.link != nil || held.bringsLogins(call, plan)
+  }
+
   /// Whether a `login` waits for the backend's word about the logins that it brought.
   var isLinkingLogins: Bool { signIn?.isLinkingLogins ?? false }
 }
