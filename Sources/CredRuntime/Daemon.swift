@@ -166,13 +166,10 @@ public final class Daemon {
   /// Nobody waits from here on: what clients have sent ahead is answered meanwhile, line by line.
   private func finish() {
     service.endWaits()
-    let end = { [unowned self] in awaitRenewals() }
-    do throws(SystemError) { try server.answerRest(then: end) } catch { end() }
-  }
-
-  /// The answer of a user pool that renews a session's tokens may have the only refresh token.
-  private func awaitRenewals() {
-    service.afterRenewals(atMost: Self.renewalTime) { [unowned self] in complete() }
+    // The answer of a user pool that renews a session's tokens may have the only refresh token.
+    server.answerRest(
+      around: { [service] in service.afterRenewals(atMost: Self.renewalTime, $0) },
+      then: { [unowned self] in complete() })
   }
 
   private func complete() {
