@@ -110,7 +110,8 @@ public final class Daemon {
     status.update()
     idleExit = try IdleExit(
       loop: loop, server: server, endpoint: endpoint,
-      isBusy: { [unowned self] in self.upstream.callCount > 0 || self.service.openSignIns > 0 }
+      isBusy: { [unowned self] in self.upstream.callCount > 0 || self.service.openSignIns > 0 },
+      countsUntil: { [unowned self] in self.service.countsUntil }
     ) {
       [unowned self] in stopUnused()
     }
@@ -165,13 +166,10 @@ public final class Daemon {
   /// Nobody waits from here on: what clients have sent ahead is answered meanwhile, line by line.
   private func finish() {
     service.endWaits()
-    let end = { [unowned self] in awaitRenewals() }
-    do throws(SystemError) { try server.answerRest(then: end) } catch { end() }
-  }
-
-  /// The answer of a user pool that renews a session's tokens may have the only refresh token.
-  private func awaitRenewals() {
-    service.afterRenewals(atMost: Self.renewalTime) { [unowned self] in complete() }
+    // The answer of a user pool that renews a session's tokens may have the only refresh token.
+    server.answerRest(
+      around: { [service] in service.afterRenewals(atMost: Self.renewalTime, $0) },
+      then: { [unowned self] in complete() })
   }
 
   private func complete() {
@@ -231,6 +229,8 @@ final class IdleExit {
   private let server: ClientServer
   private let endpoint: Endpoint?
   private let isBusy: () -> Bool
+  /// Until when the daemon must remember what users have tried.
+  private let countsUntil: () -> Instant?
   private let end: () -> Void
   private var timer: EventSource?
 
@@ -241,12 +241,13 @@ final class IdleExit {
 
   init(
     loop: EventLoop, server: ClientServer, endpoint: Endpoint?, isBusy: @escaping () -> Bool,
-    end: @escaping () -> Void
+    countsUntil: @escaping () -> Instant?, end: @escaping () -> Void
   ) throws(SystemError) {
     self.loop = loop
     self.server = server
     self.endpoint = endpoint
     self.isBusy = isBusy
+    self.countsUntil = countsUntil
     self.end = end
     timer = try loop.timer { [unowned self] _ in self.check() }
   }
@@ -260,7 +261,7 @@ final class IdleExit {
     let now = loop.now
     let isEmpty = server.connectionCount == 0 && endpoint?.connectionCount ?? 0 == 0
     let since = max(server.emptySince, endpoint?.emptySince ?? server.emptySince)
-    let due = (isEmpty ? since : now) + limit
+    let due = max((isEmpty ? since : now) + limit, countsUntil() ?? now)
     if due > now {
       timer?.arm(at: due)
     } else if isBusy() {

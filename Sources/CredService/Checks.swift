@@ -180,9 +180,7 @@ final class Checks {
     let session = sessions[key].flatMap {
       admittance.claim($0, for: owner, turn.now) && !$0.hasEnded ? $0 : nil
     }
-    guard let session,
-      session.machine.unattendedStart(signingIn: false) != nil || session.machine.isBusy
-    else {
+    guard let session, session.machine.mayRenew else {
       run.steps.append(
         CheckStep(unrenewable: session, in: configuration[name]?.root.settings.name ?? name))
       return turn.give(.check(run.steps))
@@ -245,9 +243,15 @@ extension CheckStep {
   /// The step for a session that nothing can renew; nil if there is none.
   fileprivate init(unrenewable session: Session?, in profile: String) {
     let login = "credctl login --profile \(profile)"
-    if case .tokensInvalid? = session?.machine.state {
+    switch session?.machine.state {
+    case .tokensInvalid?:
       self.init("session", isOK: false, detail: "the sign-in is no longer accepted: \(login)")
-    } else {
+    case .signedIn?:
+      let end = session?.machine.expiration.map { " until \($0.iso8601)" } ?? ""
+      self.init(
+        "session", isOK: true,
+        detail: "signed in\(end); nothing renews it, because the provider gave no refresh token")
+    case .signedOut?, .guest?, nil:
       self.init(
         "session", isOK: true,
         detail: "nobody is signed in here, so nothing was renewed: \(login)")

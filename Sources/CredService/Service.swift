@@ -221,6 +221,12 @@ extension SessionService {
   /// The number of open sign-ins. While there is one, the daemon counts as in use.
   package var openSignIns: Int { owners.signIns.openCount }
 
+  /// Until when guesses and messages of users count. A daemon that ends by itself before would forget
+  /// them, and a program could go on guessing at the next one.
+  package var countsUntil: Instant? {
+    [owners.guesses.end, base.limits.end].compactMap(\.self).max()
+  }
+
   /// Where clients connect.
   package var listeners: [ListenerReport] {
     get { owners.reports.listeners }

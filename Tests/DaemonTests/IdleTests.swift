@@ -53,6 +53,23 @@ struct IdleTests {
     expect(try host.sandbox.callbacks, equals: 1)
   }
 
+  /// The next daemon would know nothing of it, and whoever guesses would only have to wait a second.
+  @Test
+  func aWrongPasswordKeepsItAlive() throws {
+    let folders = [try folder(inMemory: true), try folder(inMemory: true)]
+    defer { for folder in folders { try? FileManager.default.removeItem(atPath: folder) } }
+    let hosts = try folders.map { folder in
+      try TestHost(environment: ["RUNTIME_DIRECTORY": folder], managed: true) {
+        "[daemon]\nexit_on_idle = 1s\n" + Configuration.password($0)
+      }
+    }
+    expect(try hosts[0].logIn("alice", password: "wrong").errorCode, equals: "SignInFailed")
+    expect(try hosts[1].logIn("alice").state, equals: "signedIn")
+    // Somebody has asked this one last.
+    expect(try hosts[1].daemon.wait(), equals: 0)
+    expect(hosts[0].daemon.status == nil)
+  }
+
   @Test
   func noSecretGoesToADisk() throws {
     let folder = try folder(inMemory: false)

@@ -34,6 +34,8 @@ final class FakeProvider {
   private(set) var replays = 0
   var givesIDTokenAtRenewal = true
   var givesRefreshTokens = true
+  /// How long its ID tokens last, in seconds.
+  var idTokenLife: Int64 = 3600
   /// Whether replies say how long an access token lasts.
   var tellsLifetime = true
   /// Answered in place of the usual reply, once each, by the last part of the path.
@@ -177,7 +179,7 @@ final class FakeProvider {
     let audience = moreAudiences.isEmpty ? all : "[\(all)]"
     var claims =
       #"{"iss":"\#(tokenIssuer)","aud":\#(audience),"sub":"s-\#(user)","iat":\#(now),"#
-      + #""exp":\#(now + 3600),"auth_time":\#(now),"preferred_username":"\#(user)","#
+      + #""exp":\#(now + idTokenLife),"auth_time":\#(now),"preferred_username":"\#(user)","#
       + #""email":"\#(user)@example.com","n":\#(issued)\#(moreClaims)"#
     if let emailVerified { claims += #","email_verified":\#(emailVerified)"# }
     if let nonce { claims += #","nonce":"\#(nonce)""# }

@@ -94,6 +94,8 @@ public struct PasswordLimiter: Sendable {
     }
 
     mutating func forget(_ subject: Subject) { records[subject] = nil }
+
+    var end: Instant? { records.values.map(\.next).max().map { $0 + PasswordLimiter.memory } }
   }
 
   private var attempts = Counts<Attempt>(free: Limits.User.freeFailures)
@@ -101,6 +103,9 @@ public struct PasswordLimiter: Sendable {
   private var factors = Counts<Factor>(free: Limits.User.freeFailuresOfFactor)
 
   public init() {}
+
+  /// Until when failures count; nil if there is none.
+  public var end: Instant? { [attempts.end, users.end, factors.end].compactMap(\.self).max() }
 
   /// How long a user must wait before an attempt; nil if there is no wait.
   public func pause(before attempt: Attempt, now: Instant) -> Duration? {
@@ -183,6 +188,13 @@ public struct AccountLimiter: Sendable {
     let uid: UInt32
     let username: String
     let code: Code?
+
+    /// Most pools take a name in any case: each spelling would otherwise have a count of its own.
+    init(uid: UInt32, username: String, code: Code?) {
+      self.uid = uid
+      self.username = username.lowercased()
+      self.code = code
+    }
   }
 
   private var users: [UInt32: [Instant]] = [:]
@@ -214,6 +226,21 @@ public struct AccountLimiter: Sendable {
   public static var ofAnswers: AccountLimiter {
     AccountLimiter(
       ofUser: Limits.Account.answersOfUser, ofName: Limits.Account.answersOfCode, isShared: true)
+  }
+
+  /// Until when actions count; nil if there is none.
+  public var end: Instant? {
+    [
+      Self.end(of: users, ofUser), Self.end(of: names, ofName),
+      Self.end(of: backends, Limits.Account.ofBackend),
+    ]
+    .compactMap(\.self).max()
+  }
+
+  private static func end<Subject>(
+    of records: [Subject: [Instant]], _ rate: Limits.Rate
+  ) -> Instant? {
+    records.values.compactMap(\.last).max().map { $0 + rate.time }
   }
 
   /// How long the user has to wait; nil if the action may be done now, and is counted.

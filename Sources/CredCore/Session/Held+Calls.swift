@@ -122,9 +122,9 @@ extension Held {
     _ identityID: IdentityID?,
     _ now: Instant
   ) -> UpstreamCall? {
+    let isForced = refresh.isForced && !session.servesToItsEnd
     // A new token is tried however short it lasts: no refresh renews twice for that.
-    if let token = session.idToken, refresh.hasNewToken || !refresh.isForced && token.isUsable(now)
-    {
+    if let token = session.idToken, refresh.hasNewToken || !isForced && token.isUsable(now) {
       // The tokens are all that the profile gives.
       if plan.givesTokensAlone { return nil }
       return directCall(

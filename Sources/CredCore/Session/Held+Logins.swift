@@ -21,7 +21,7 @@ extension Held {
     }
     logins = next
     for login in added.logins {
-      endedLogins.remove(login.provider)
+      endedLogins.remove(login.provider, identityID)
       loginExpirations.set(login.provider, end: ends[login.provider], now: now)
     }
   }
@@ -37,15 +37,32 @@ extension Held {
     }
   }
 
-  /// Drops logins that were refused, and all other tokens.
-  mutating func removeRefusedTokens() {
+  /// Drops all tokens. The identity may come back, so whose the logins were is kept.
+  mutating func endTokens() {
     for login in logins.logins { noteEnd(of: login.provider) }
     removeTokens()
   }
 
   private mutating func noteEnd(of provider: String) {
-    guard identityID != nil, let token = logins[provider] else { return }
-    endedLogins.add(provider, subject: LoginSubject.subject(of: token))
+    guard let identityID = identityID ?? endedLogins.identityID, let token = logins[provider]
+    else { return }
+    endedLogins.add(provider, subject: LoginSubject.subject(of: token), of: identityID)
+  }
+
+  /// A backend has linked the logins that clients brought: whose they were is kept, and they are not sent
+  /// again.
+  mutating func loginsLinked(to identityID: IdentityID, _ plan: SessionPlan) {
+    noteLinks(of: logins, to: identityID, plan)
+    dropLoginsOfClients(plan)
+  }
+
+  /// Keeps whose logins were linked, if that concerns the identity of this session.
+  mutating func noteLinks(of linked: LoginsMap, to identityID: IdentityID, _ plan: SessionPlan) {
+    guard self.identityID ?? identityID == identityID else { return }
+    for login in linked.logins where login.provider != plan.tokenFileProvider {
+      endedLogins.add(
+        login.provider, subject: LoginSubject.subject(of: login.token), of: identityID)
+    }
   }
 
   /// Drops the logins that clients brought. Those of the token file stay: they belong to another

@@ -9,7 +9,7 @@ extension Held {
     case .signedOut, .guest: break
     case .signedIn, .tokensInvalid: forgetIdentity()
     }
-    removeTokens()
+    endTokens()
     credentials = nil
     username = nil
     state = .signedOut(byUser: false)
@@ -19,7 +19,10 @@ extension Held {
   mutating func signIn(by session: BackendSession, of name: String) {
     // Another user's identity must not become this one's. A guest's identity does.
     let isSameUser = username?.utf8.elementsEqual(name.utf8) ?? false
-    if !isSameUser && state != .guest { forgetIdentity() }
+    if !isSameUser && state != .guest {
+      forgetIdentity()
+      endedLogins.removeAll()
+    }
     let link = isSameUser ? link : nil
     removeTokens()
     self.link = link
@@ -31,7 +34,7 @@ extension Held {
   mutating func signIn(
     by developerToken: DeveloperToken, _ request: SignInRequest, _ plan: SessionPlan, _ now: Instant
   ) {
-    removeTokens()
+    endTokens()
     credentials = nil
     username = nil
     forgetIdentity()
@@ -95,10 +98,10 @@ extension Held {
     // The logins take over a guest's identity, and the identity of the user's other logins.
     case .guest, .signedOut, .signedIn(.logins), .signedIn(.tokenFile): break
     // One of the held logins was refused, and would be refused again.
-    case .tokensInvalid(.logins), .tokensInvalid(.tokenFile): removeRefusedTokens()
+    case .tokensInvalid(.logins), .tokensInvalid(.tokenFile): endTokens()
     // Another kind of sign-in. If the logins are linked to its identity, GetId finds it again.
     case .signedIn, .tokensInvalid:
-      removeTokens()
+      endTokens()
       forgetIdentity()
     }
     username = nil
@@ -123,13 +126,14 @@ extension Held {
 
   /// Nothing of the user goes into the next sign-in.
   private mutating func dropAllOfUser() {
-    removeTokens()
+    endTokens()
     credentials = nil
     username = nil
     forgetIdentity()
     state = .signedOut(byUser: false)
   }
 
+  /// The next one may be the same: only then what is linked to it counts again.
   mutating func forgetIdentity() {
     identityID = nil
     isIdentityWithheld = false

@@ -9,10 +9,10 @@ struct Held: Sendable, Equatable {
   /// stands here, because behind `state` it takes no room.
   var isIdentityWithheld = false
   var identityID: IdentityID? {
-    didSet { if identityID == nil { endedLogins.removeAll() } }
+    didSet { endedLogins.identityChanged(from: oldValue, to: identityID) }
   }
   var logins = LoginsMap()
-  /// Whose the logins of this identity were that have ended.
+  /// Whose the logins of this identity were that have ended; of the last one while there is none.
   var endedLogins = EndedLogins()
   var loginExpirations = LoginExpirations()
   var token: HeldToken?

@@ -1,8 +1,8 @@
 /// What a user confirms before logins that a client brings go to Cognito.
 ///
-/// A logins map names one person: Cognito links all that is in it to one identity, for good. Where it
-/// would get another subject of a provider that is held, the user is asked first, as at a sign-in by
-/// browser.
+/// A logins map names one person: Cognito links all that is in it to one identity, for good, and so does
+/// a backend. Where it would get another subject of a provider that is held or linked, the user is asked
+/// first, as at a sign-in by browser.
 public struct LoginsConfirmation: Sendable, Equatable {
   /// One for each of these providers. Never empty.
   private var questions: [SignInChallenge]
@@ -112,10 +112,12 @@ enum ReplacedLogin: Equatable {
         username: IDToken.username(claims)))
   }
 
+  fileprivate var isOfAnother: Bool { if case .another = self { true } else { false } }
+
   /// Of several the one that needs the most care.
   fileprivate static func gravest(_ replaced: [ReplacedLogin]) -> ReplacedLogin? {
-    let another = replaced.first { if case .another = $0 { true } else { false } }
-    return another ?? (replaced.contains(.unread) ? .unread : replaced.first)
+    replaced.first(where: \.isOfAnother)
+      ?? (replaced.contains(.unread) ? .unread : replaced.first)
   }
 }
 
@@ -152,15 +154,18 @@ struct OutgoingLogins {
     count = all.count
     familiar = all
     for (provider, login) in replaced {
-      if case .another = login { familiar.remove(provider) }
+      if login.isOfAnother { familiar.remove(provider) }
     }
     own = next.state.providerSession?.issuer.loginsKey
   }
 
   /// Those that are asked for or go to Cognito by themselves first: something goes beside them that
-  /// may be the user's own.
+  /// may be the user's own. A backend links them to the user whom it knows; what nobody here can read is
+  /// for the backend to judge.
   var judged: [String: ReplacedLogin] {
-    own != nil || count > 1 && !familiar.isEmpty ? replaced : [:]
+    if own != nil { return replaced }
+    if isLinked { return replaced.filter { $0.value.isOfAnother } }
+    return count > 1 && !familiar.isEmpty ? replaced : [:]
   }
 
   /// Whether nothing of the session's user goes out any more: the logins begin a new identity.

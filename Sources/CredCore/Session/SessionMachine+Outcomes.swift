@@ -18,7 +18,9 @@ extension SessionMachine {
     }
     let outcome = judged(outcome, context.now)
     if refresh.provesLogin { return loginProved(outcome, refresh, &context) }
-    if case .token = outcome, isBackendAsked { loginsTaken(&refresh, &context) }
+    if case .token(let identityID, _, _) = outcome, isBackendAsked {
+      loginsTaken(identityID, &refresh, &context)
+    }
     switch outcome {
     case .credentials(_, _, let lifetime) where lifetime <= .zero:
       outcomeReceived(call, .failed(.credentialsExpired), &context)
@@ -165,7 +167,7 @@ extension SessionMachine {
     work = .idle
     if let method = refresh.method, refuses(failure.failureClass, method, refresh) {
       // The next sign-in brings its own tokens.
-      if method == .logins || method == .developerToken { held.removeRefusedTokens() }
+      if method == .logins || method == .developerToken { held.endTokens() }
       setState(.tokensInvalid(method.withoutToken), &context)
     }
     context.actions.append(

@@ -19,7 +19,10 @@ extension SessionMachine {
     let session = new.usingKey(of: held.state.providerSession)
     // Another user's identity and logins must not become this one's. A guest's identity does.
     if !(held.state.providerSession?.isOfSameUser(as: session) ?? false) {
-      if held.state != .guest { setIdentity(nil, &context) }
+      if held.state != .guest {
+        setIdentity(nil, &context)
+        held.endedLogins.removeAll()
+      }
       held.removeTokens()
       refuseAccountWaiters(&context)
     }

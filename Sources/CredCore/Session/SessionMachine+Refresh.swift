@@ -56,9 +56,6 @@ extension SessionMachine {
     startRefresh(&context)
   }
 
-  /// Whether a refresh is possible in this state.
-  var canRefresh: Bool { tokenSource != nil }
-
   /// Whether a waiter can only be answered after a sign-in.
   func needsSignIn(_ waiter: Waiter) -> Bool {
     if case .tokensInvalid = held.state { return true }
@@ -95,7 +92,7 @@ extension SessionMachine {
     switch (waiter.want, tokenSource) {
     case (.credentials, _): !plan.givesTokensAlone
     case (.token, .backend): true
-    case (_, .provider): waiter.want.isOfProvider
+    case (_, .provider(let session)): waiter.want.isOfProvider && !session.servesToItsEnd
     case (_, .backend): canRenewLink(waiter)
     default: false
     }

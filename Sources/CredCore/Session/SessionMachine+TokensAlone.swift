@@ -13,6 +13,19 @@ extension SessionMachine {
   /// Whether a refresh renews tokens that may be usable still: all but that of a sign-in.
   var renewsUsableTokens: Bool { plan.givesTokensAlone && signIn == nil }
 
+  /// Whether a refresh is possible in this state.
+  var canRefresh: Bool {
+    guard let tokenSource else { return false }
+    guard plan.givesTokensAlone, case .provider(let session) = tokenSource else { return true }
+    return !session.servesToItsEnd
+  }
+
+  /// Whether the session of a user can be renewed now, or is being renewed.
+  public var mayRenew: Bool {
+    if case .signedOut = held.state { return isBusy }
+    return canRefresh || signIn != nil || work != .idle || awaitedRenewal != nil
+  }
+
   /// Announces renewed tokens, where they are what the profile gives.
   mutating func announceTokens(_ session: ProviderSession, _ context: inout EventContext) {
     guard plan.givesTokensAlone, let expiration = session.idToken?.expiration else { return }
@@ -39,12 +52,13 @@ extension SessionMachine {
 extension Held {
   /// When the credentials came and are renewed, or the tokens where a profile gives them alone. Nil
   /// where nothing is held. `at` is nil where nobody knows the end of the tokens, or where it is too near:
-  /// then they are renewed only for a client that asks.
+  /// then they are renewed only for a client that asks. It is nil, too, where nothing renews them.
   func renewed(_ plan: SessionPlan) -> (received: Instant, at: Instant?)? {
     guard plan.givesTokensAlone else { return credentials.map { ($0.received, $0.refreshAt) } }
     guard case .signedIn(.provider(let session)) = state, let idToken = session.idToken else {
       return nil
     }
+    guard !session.servesToItsEnd else { return (idToken.received, nil) }
     let times = [idToken, session.accessToken].compactMap { $0?.refreshAt }
     return (idToken.received, times.min())
   }

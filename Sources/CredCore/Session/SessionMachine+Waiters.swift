@@ -142,6 +142,8 @@ extension Held {
       case .tokensInvalid:
         Self.reasonOfInvalidTokens(failure)
       case .signedOut(byUser: true): "signed out"
+      case .signedIn(.provider(let session)) where session.refreshToken.isEmpty:
+        "the provider gave no refresh token, so nothing renews what is held: sign in again"
       case .signedIn: "this sign-in has no developer token"
       default: "nobody is signed in"
       }

@@ -185,6 +185,7 @@ public struct SessionMachine: Sendable {
   /// Drops the identity and announces that at once: no other identity follows.
   mutating func forgetIdentity(_ context: inout EventContext) {
     held.identityID = nil
+    held.endedLogins.removeAll()
     held.isIdentityWithheld = false
     guard let previous = announcedIdentity else { return }
     context.actions.append(.announce(.identityChanged(previous: previous, current: nil)))

@@ -19,6 +19,8 @@ extension SessionSnapshot {
     static let isIdentityWithheld: UInt8 = 15
     static let link: UInt8 = 16
     static let endedLogin: UInt8 = 17
+    /// The identity of the ended logins, where the session has none.
+    static let endedIdentity: UInt8 = 18
   }
 
   /// The tags of a pause or a past failure.
@@ -53,6 +55,9 @@ extension SessionSnapshot {
         $0.field(2, subject)
       }
     }
+    if held.identityID == nil {
+      writer.field(Tag.endedIdentity, held.endedLogins.identityID?.description)
+    }
     if let token = held.token { writer.group(Tag.token) { token.write(to: &$0) } }
     if let link = held.link { writer.group(Tag.link) { link.write(to: &$0) } }
     if let credentials = held.credentials {
@@ -85,6 +90,8 @@ extension SessionSnapshot {
     var lastAsked: Instant?
     var logins: [(provider: String, token: Secret)] = []
     var ends: [String: LoginExpirations.End] = [:]
+    var ended: [(provider: String, subject: String?)] = []
+    var endedIdentity: IdentityID?
     var (failures, previousPause) = (0, BackOff.shortest)
     self.init(lastAsked: Instant(nanoseconds: 0))
     while let field = try fields.next() {
@@ -101,8 +108,8 @@ extension SessionSnapshot {
         // One end for each login and one for a developer token.
         guard ends.count <= Limits.Upstream.logins + 1 else { throw .tooLong("expirations") }
       case Tag.endedLogin:
-        let (provider, subject) = try Self.endedLogin(field.fields)
-        held.endedLogins.add(provider, subject: subject)
+        ended.append(try Self.endedLogin(field.fields))
+      case Tag.endedIdentity: endedIdentity = try Self.identityID(field)
       case Tag.token: held.token = try HeldToken(reading: field.fields)
       case Tag.link: held.link = try ProviderSession(reading: field.fields)
       case Tag.credentials: held.credentials = try HeldCredentials(reading: field.fields)
@@ -127,7 +134,8 @@ extension SessionSnapshot {
     guard let map = try? LoginsMap(logins) else { throw .invalid("logins") }
     held.logins = map
     held.loginExpirations = LoginExpirations(ends)
-    if held.identityID == nil { held.endedLogins.removeAll() }
+    // An earlier daemon kept them only together with their identity.
+    held.endedLogins = EndedLogins(ended, of: held.identityID, or: endedIdentity)
     held.backOff = BackOff(failures: failures, previous: previousPause)
   }
 

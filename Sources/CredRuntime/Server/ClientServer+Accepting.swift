@@ -139,6 +139,22 @@ extension ClientServer {
     try look(for: { !$0.isReady && $0.backlog == 0 }, then: end)
   }
 
+  /// The same before and after `work`, since more may come meanwhile.
+  ///
+  /// - Parameter work: calls its argument once, when it has ended.
+  func answerRest(
+    around work: @escaping (@escaping () -> Void) -> Void, then end: @escaping () -> Void
+  ) {
+    tryToAnswerRest { [unowned self] in
+      work { [unowned self] in tryToAnswerRest(then: end) }
+    }
+  }
+
+  /// Without a timer nobody is waited for.
+  private func tryToAnswerRest(then end: @escaping () -> Void) {
+    do throws(SystemError) { try answerRest(then: end) } catch { end() }
+  }
+
   /// Calls `end` once: when all connections are in a state, or after ``ServerLimits/drainTime``.
   private func look(
     for state: @escaping (Connection) -> Bool, then end: @escaping () -> Void

@@ -34,6 +34,9 @@ final class UserLimits {
     self.figures = figures
   }
 
+  /// Until when an action of `account` or a code counts; nil if there is none.
+  var end: Instant? { [accountActions.end, answers.end].compactMap(\.self).max() }
+
   /// Counts a request that forces an upstream call. Returns its refusal if its user has caused too
   /// many.
   func refusalOfCall(by uid: UInt32) -> ProtocolError? {

@@ -18,7 +18,7 @@ package struct CallRequest: Sendable {
   package let isRetry: Bool
   /// The caller; nil if the backend is not told.
   package let caller: CallerNote?
-  /// Whether a person has signed in to the session.
+  /// Whether a person has signed in to the session, or has an account linked to it.
   package let isPersonal: Bool
 
   package init(

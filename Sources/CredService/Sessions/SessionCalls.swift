@@ -44,7 +44,7 @@ final class SessionCalls {
         user: UnixUser(uid: session.key.uid, name: session.userName),
         account: sessions.account(of: session), isInPerson: isInPerson,
         isRetry: session.machine.failures > 0, caller: callerNote(session, isInPerson),
-        isPersonal: session.machine.state.isPersonal)
+        isPersonal: session.machine.isPersonal(call))
     ) { [unowned self] outcome in
       if let labels { count(labels, outcome, session, in: host.clock.now - begun) }
       let renewal = tokens.takeRenewal(id)

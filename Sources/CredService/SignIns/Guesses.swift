@@ -17,6 +17,9 @@ final class Guesses {
     self.figures = figures
   }
 
+  /// Until when a wrong password or a message counts; nil if there is none.
+  var end: Instant? { [passwords.end, codes.end].compactMap(\.self).max() }
+
   func attempt(
     of key: SessionKey, as username: String
   ) -> PasswordLimiter.Attempt {

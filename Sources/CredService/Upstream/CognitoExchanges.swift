@@ -20,7 +20,9 @@ struct CognitoExchanges: BackendExchanges {
           Result { () throws(UpstreamFailure) in
             let found = try found.get()
             let host = try host(of: query.pool)
-            let request = try request(query, user, found.signer, try crypto.get(), host)
+            let clock = called.memory.signatureClock
+            let signed = clock.now(at: host.url)
+            let request = try request(query, user, found.signer, try crypto.get(), host, at: signed)
             // Whether another time of signing may help.
             var isOtherTime = false
             var exchange = Exchange(
@@ -28,7 +30,7 @@ struct CognitoExchanges: BackendExchanges {
               upstream: upstream, secrets: query.logins.logins.map(\.token)
             ) { reply throws(UpstreamFailure) in
               try outcome(of: reply) {
-                isOtherTime = called.memory.signatureClock.refused(by: host.url, at: reply.date)
+                isOtherTime = clock.refused(signed: signed, by: host.url, at: reply.date)
               }
             }
             exchange.isRepeated = { failure in
@@ -68,7 +70,8 @@ struct CognitoExchanges: BackendExchanges {
   }
 
   private func request(
-    _ query: TokenQuery, _ user: UnixUser, _ signer: SigV4, _ crypto: any Crypto, _ host: AWSHost
+    _ query: TokenQuery, _ user: UnixUser, _ signer: SigV4, _ crypto: any Crypto, _ host: AWSHost,
+    at time: WallTime
   ) throws(UpstreamFailure) -> HTTPRequest {
     try upstream.checked { () throws(InvalidInput) in
       var tags: [(name: String, value: String)] = []
@@ -80,7 +83,7 @@ struct CognitoExchanges: BackendExchanges {
           pool: query.pool, identity: query.identity, provider: query.developerProvider,
           userIdentifier: query.userIdentifier, linked: query.logins,
           tokenDuration: Int(settings.tokenDuration.inSeconds), principalTags: tags),
-        signer: signer, digests: crypto, now: called.memory.signatureClock.now(at: host.url))
+        signer: signer, digests: crypto, now: time)
     }
   }
 

@@ -49,7 +49,7 @@ struct TokenQueryParts {
   let session: BackendSession?
   let isForced: Bool
   let caller: CallerNote?
-  /// Whether a person has signed in to the session.
+  /// Whether a person has signed in to the session, or has an account linked to it.
   let isPersonal: Bool
 }
 

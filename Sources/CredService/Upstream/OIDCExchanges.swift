@@ -17,6 +17,9 @@ struct OIDCExchanges: BackendExchanges {
     _ session: ProviderSession, _ way: PoolRenewalWay, _ user: UnixUser,
     _ done: @escaping Completion<PreparedCall>
   ) {
+    guard !session.refreshToken.isEmpty else {
+      return done(.failure(.noRefreshToken(from: called.name)))
+    }
     let required: RequiredClaims
     do {
       required = try called.profile.requiredClaims(
@@ -44,9 +47,6 @@ struct OIDCExchanges: BackendExchanges {
       switch provider {
       case .failure(let failure): done(.failure(failure))
       case .success(let provider):
-        guard !session.refreshToken.isEmpty else {
-          return done(.failure(.noRefreshToken(from: called.name)))
-        }
         guard session.issuer == called.profile.plan.backend.issuer,
           session.tokenEndpoint == provider.token.text
         else {

@@ -18,13 +18,16 @@ final class SignatureClock {
   /// A clock that was set since shows a small difference: then this host's time is right again. A server
   /// that does not say its time is signed for by this host's.
   ///
-  /// - Parameter time: of the reply; nil if it had none.
+  /// Other calls are signed and refused meanwhile, so the time that was refused comes with the refusal.
+  ///
+  /// - Parameters:
+  ///   - signed: the time of the refused signature.
+  ///   - time: of the reply; nil if it had none.
   /// - Returns: whether the next signature has so different a time that it may be taken.
-  func refused(by server: String, at time: WallTime?) -> Bool {
-    let before = difference(of: server)
+  func refused(signed: WallTime, by server: String, at time: WallTime?) -> Bool {
     let shown = time.map { $0 - clock.wallTime } ?? .zero
     differences[server] = Self.isOff(shown) ? shown : nil
-    return Self.isOff(difference(of: server) - before)
+    return Self.isOff(now(at: server) - signed)
   }
 
   /// The servers are others after a reload.

@@ -83,6 +83,17 @@ struct PasswordLimiterTests {
     expect(limiter.pause(before: attempt(), now: end + .seconds(3600)) == nil)
   }
 
+  @Test func theEndOfTheLastFailureIsKnown() {
+    var limiter = PasswordLimiter()
+    expect(limiter.end == nil)
+    for _ in 0..<5 { limiter.failed(attempt(), now: start) }
+    limiter.failed(attempt(uid: 7), now: start)
+    expect(limiter.end, equals: start + .seconds(8) + .seconds(3600))
+    // The count of all names stays.
+    limiter.succeeded(attempt())
+    expect(limiter.end, equals: start + .seconds(3600))
+  }
+
   @Test func failuresOfOneUserDoNotCountForAnother() {
     var limiter = PasswordLimiter()
     for _ in 0..<20 { limiter.failed(attempt(), now: start) }
@@ -249,6 +260,34 @@ struct AccountLimiterTests {
     expect(accepted, equals: 30)
     expect(limiter.attempt(by: 300, username: "a", at: "y", now: .seconds(700)) == nil)
     expect(limiter.attempt(by: 300, username: "a", at: "x", now: .seconds(760)) == nil)
+  }
+
+  /// Pools take a name in any case, so no spelling has messages or tries of its own.
+  @Test(arguments: [("bob", "BOB"), ("\u{E9}ve", "E\u{301}VE")])
+  func anotherSpellingOfANameIsTheSameName(_ one: String, _ other: String) {
+    var messages = AccountLimiter.ofCodes
+    var tries = AccountLimiter.ofAnswers
+    for number in 0..<10 {
+      let time = Instant.seconds(Double(number) * 130)
+      let name = number.isMultiple(of: 2) ? one : other
+      expect(messages.attempt(by: 1, username: name, at: nil, now: time) == nil)
+    }
+    expect(messages.pause(of: 1, username: other, at: nil, now: .seconds(1300)) != nil)
+    for name in [one, other, one, other, one] {
+      expect(
+        tries.attempt(by: 1, username: name, for: .newPassword, at: "x", now: .seconds(1)) == nil)
+    }
+    expect(tries.pause(of: 1, username: other, for: .newPassword, at: "x", now: .seconds(2)) != nil)
+    tries.forgetTries(of: other, .newPassword, by: 1)
+    expect(tries.pause(of: 1, username: one, for: .newPassword, at: "x", now: .seconds(2)) == nil)
+  }
+
+  @Test func theEndOfTheLastRecordIsKnown() {
+    var limiter = AccountLimiter()
+    expect(limiter.end == nil)
+    limiter.count(by: 1, username: "a", at: "x", now: .seconds(10))
+    limiter.count(by: 2, username: "b", at: nil, now: .seconds(20))
+    expect(limiter.end, equals: .seconds(3620))
   }
 
   @Test func codesOfSignInsAreSharedByTheUsersOfABackend() {

@@ -50,13 +50,14 @@ struct ReleasedFormatTests {
     return stored
   }
 
-  /// The first release kept the logins that a backend had linked.
+  /// The first release kept the logins that a backend had linked, in place of whose they were.
   private static func released(_ story: SnapshotStory) -> SessionSnapshot {
     var snapshot = story.session.machine.snapshot
     guard story == .byHost, let received = snapshot.held.credentials?.received else {
       return snapshot
     }
     snapshot.held.logins = Fixtures().map([Fixtures.facebook])
+    snapshot.held.endedLogins.removeAll()
     // It is told of the login's end 0.2 s before.
     let end = received + .milliseconds(4_999_800)
     snapshot.held.loginExpirations = LoginExpirations([

@@ -10,6 +10,11 @@ struct DrainTests {
     var count = 0
   }
 
+  /// What the daemon waits for; only the loop's thread touches it.
+  private final class Work: @unchecked Sendable {
+    var ended: (() -> Void)?
+  }
+
   private func fixture(drainTime: Duration) throws -> ServerFixture {
     var limits = ServerLimits(connections: 10, connectionsPerUser: 10)
     limits.drainTime = drainTime
@@ -80,6 +85,29 @@ struct DrainTests {
     let end = End()
     try fixture.run { _, server in
       try server.answerRest { end.count += 1 }
+      expect(end.count, equals: 0)
+    }
+    expect(client.line()?.count == 3_000_000 && client.line()?.count == 3_000_000)
+    expect(client.line(), equals: "re:last")
+    expect(try fixture.reaches { _, _ in end.count == 1 })
+  }
+
+  /// A renewal of tokens may take seconds, in which clients go on asking.
+  @Test func `lines that come while the daemon waits for tokens are answered before the end`()
+    throws
+  {
+    let fixture = try fixture(drainTime: .seconds(60))
+    let client = try fixture.connect()
+    let work = Work()
+    let end = End()
+    try fixture.run { _, server in
+      server.answerRest(around: { work.ended = $0 }, then: { end.count += 1 })
+    }
+    expect(try fixture.reaches { _, _ in work.ended != nil })
+    client.send("big 3000000\nbig 3000000\nlast\n")
+    expect(try fixture.reaches { _, server in server.connections.contains { $0.backlog > 0 } })
+    try fixture.run { _, _ in
+      work.ended?()
       expect(end.count, equals: 0)
     }
     expect(client.line()?.count == 3_000_000 && client.line()?.count == 3_000_000)

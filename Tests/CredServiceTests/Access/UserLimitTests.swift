@@ -44,6 +44,30 @@ struct UserLimitTests {
     expect(entries().count, equals: 1)
   }
 
+  /// A daemon that ends by itself must not take the counts along.
+  @Test func guessesCountForAnHour() throws {
+    let fixture = try ServiceFixture(Configured.password())
+    expect(try fixture.ask(Self.login).state, equals: "signedIn")
+    expect(fixture.service.countsUntil == nil)
+    let wrong = Self.login.replacing("alice-password", with: "wrong")
+    expect(try fixture.ask(wrong).errorCode, equals: "SignInFailed")
+    let end = fixture.now + .seconds(3600)
+    expect(fixture.service.countsUntil, equals: end)
+    // The count of all names is not ended by a right password.
+    expect(try fixture.ask(Self.login).state, equals: "signedIn")
+    expect(fixture.service.countsUntil, equals: end)
+  }
+
+  @Test func codesAndMessagesCountForAnHour() throws {
+    let (fixture, pool) = try ServiceFixture.ofUserPool(
+      Configured.userPool(backend: "account_actions = confirm"))
+    pool.faults["ConfirmSignUp"] = [FakePool.refusal("CodeMismatchException", "Invalid code")]
+    expect(fixture.service.countsUntil == nil)
+    let line = #"{"op":"account","action":"confirm","username":"bob","code":"1"}"#
+    expect(try fixture.ask(line).errorCode, equals: "AccountRefused")
+    expect(fixture.service.countsUntil, equals: fixture.now + .seconds(3600))
+  }
+
   /// A user names the units of the own manager.
   @Test func unitsOfAUsersOwnManagerAreNamedTogether() throws {
     let fixture = try ServiceFixture()

@@ -7,7 +7,7 @@ import Testing
 
 /// Social logins that a client brings beside a backend, in virtual time: they are passed when the link
 /// is made, and never again.
-struct LinkedLoginTests {
+struct LinkedLoginTests: ProviderLoginTesting {
   private static let login = #"{"op":"login","logins":{"graph.facebook.com":"opaque-of-alice"}}"#
   private static let renew = #"{"refresh":true,"wait":2}"#
 
@@ -58,6 +58,86 @@ struct LinkedLoginTests {
     fixture.advance(by: .seconds(60))
     expect(try fixture.ask(Self.renew).accessKeyID != nil)
     expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedIn")
+  }
+
+  // MARK: Another person's
+
+  /// The logins that callbacks brought.
+  private func linked(_ fixture: ServiceFixture) -> [JSONValue] {
+    fixture.host.http.requests.filter { $0.operation == "token" }.compactMap { $0.json?["Logins"] }
+  }
+
+  private static let p1 = [(google, token("p1"))]
+  private static let p2 = [(google, token("p2"))]
+
+  /// What a backend has linked is linked for good, although nobody holds its token.
+  @Test(arguments: [false, true])
+  func anotherPersonsIsLinkedAfterAWord(_ restarts: Bool) throws {
+    let fixture = try ServiceFixture()
+    expect(try fixture.ask(login(Self.p1)).state, equals: "signedIn")
+    if restarts { try fixture.restart(Configured.usual()) }
+    let asked = try fixture.ask(login(Self.p2))
+    let parameters = asked["Challenge"]?["Parameters"]
+    expect(parameters?["Subject"]?.text, equals: "p2", "\(asked)")
+    expect(parameters?["LinksTo"]?.text, equals: fixture.host.upstreams.identity(of: "alice"))
+    expect(linked(fixture).count, equals: 1)
+    let reply = try fixture.ask(asked.response("confirm", "true"))
+    expect(reply.state, equals: "signedIn", "\(reply)")
+    expect(linked(fixture).last?[Self.google]?.text, equals: Self.token("p2"))
+    // From now on it is that person's.
+    expect(try fixture.ask(login(Self.p2)).state, equals: "signedIn")
+    expect(linked(fixture).count, equals: 3)
+  }
+
+  @Test func theSamePersonsAndAnotherProvidersAreLinkedAtOnce() throws {
+    let fixture = try ServiceFixture()
+    for logins in [
+      Self.p1, [(Self.google, SampleJWT.text(#"{"sub":"p1","n":2}"#))],
+      [(Self.okta, Self.token("o1"))],
+    ] {
+      expect(try fixture.ask(login(logins)).state, equals: "signedIn")
+    }
+    expect(linked(fixture).count, equals: 3)
+  }
+
+  /// The backend reads it; Cognito is not asked of a login that it may not know.
+  @Test func whatNobodyHereCanReadIsForTheBackendToJudge() throws {
+    let fixture = try ServiceFixture()
+    for token in ["opaque-1", "opaque-2"] {
+      expect(try fixture.ask(login([(Self.facebook, token)])).state, equals: "signedIn")
+    }
+    expect(
+      linked(fixture).map { $0[Self.facebook]?.text }, equals: ["opaque-1", "opaque-2"])
+    let toCognito = fixture.host.http.requests.filter {
+      $0.operation == "GetCredentialsForIdentity"
+    }
+    expect(toCognito.allSatisfy { $0.json?["Logins"]?[Self.facebook] == nil })
+  }
+
+  /// The sign-in is refused by what follows. The link is made.
+  @Test func aLinkBeforeARefusalIsRemembered() throws {
+    let fixture = try ServiceFixture()
+    expect(try fixture.ask().accessKeyID != nil)
+    fixture.host.upstreams.faults["GetCredentialsForIdentity"] = .status(
+      400, #"{"__type":"InvalidIdentityPoolConfigurationException","message":"no role"}"#)
+    expect(try fixture.ask(login(Self.p1)).errorCode != nil)
+    expect(linked(fixture).count, equals: 1)
+    fixture.host.upstreams.faults = [:]
+    fixture.advance(by: .seconds(600))
+    expect(try fixture.ask(login(Self.p2)).handle != nil)
+  }
+
+  @Test func whatCameWithAPasswordIsRememberedToo() throws {
+    let fixture = try ServiceFixture(Configured.password())
+    let first =
+      #"{"op":"login","username":"alice","password":"alice-password","logins":"#
+      + #"{"\#(Self.google)":"\#(Self.token("p1"))"}}"#
+    expect(try fixture.ask(first).state, equals: "signedIn")
+    expect(try fixture.ask(login(Self.p2)).handle != nil)
+    // Another user of the backend has an identity of their own.
+    let bob = #"{"op":"login","username":"bob","password":"bob-password"}"#
+    expect(try fixture.ask(bob).state, equals: "signedIn")
+    expect(try fixture.ask(login(Self.p2)).handle == nil)
   }
 
   /// They were meant for the backend that was configured when they came.

@@ -92,6 +92,24 @@ struct SignatureTimeTests {
     expect(aws.refusals == 1 && calls > 2)
   }
 
+  /// Both were signed before the first refusal came.
+  @Test func callsOfTwoUsersAtOnceAreBothMadeOnceMore() throws {
+    aws.difference = .seconds(1200)
+    let strict = fixture.host.http.answer
+    fixture.host.http.answer = {
+      var answer = strict($0)
+      answer.time = .seconds(1)
+      return answer
+    }
+    let clients = [1000, 1001].map { fixture.connect(uid: $0) }
+    for client in clients { client.send(#"{"wait":30}"#) }
+    fixture.advance(by: .milliseconds(100))
+    expect(aws.refusals, equals: 2)
+    fixture.advance(by: .seconds(10))
+    for client in clients { expect(try client.next().accessKeyID != nil) }
+    expect(aws.refusals == 2 && calls == 4, "\(aws.refusals) \(calls)")
+  }
+
   @Test func aClockThatWasSetIsBelievedAgain() throws {
     aws.difference = .seconds(1200)
     expect(try newToken().accessKeyID != nil)

@@ -72,6 +72,34 @@ struct UnknownHostTests {
     expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "tokensInvalid")
   }
 
+  /// Another program keeps the token file, so a person has brought nothing.
+  @Test func aTokenFileIsNobodysSignIn() throws {
+    let fixture = try ServiceFixture(
+      Configured.usual(
+        profile: "web_identity_token_file = /run/token\nweb_identity_provider = idp.example.com"))
+    fixture.host.queries.files["/run/token"] = SampleJWT.text(#"{"sub":"h-1"}"#)
+    fixture.host.upstreams.faults["token"] = .status(401, Self.refusal)
+    let reply = try fixture.ask()
+    expect(reply.errorCode, equals: "BackendRejected", "\(reply)")
+    let brought = fixture.host.http.requests.last { $0.operation == "token" }?.json?["Logins"]
+    expect(brought?["idp.example.com"] != nil)
+    // Logins that a client brings beside it are a person's.
+    let login = #"{"op":"login","logins":{"graph.facebook.com":"opaque"}}"#
+    expect(try fixture.ask(login).errorCode, equals: "SignInFailed")
+  }
+
+  /// The account may be what the backend speaks of, also when its provider is away and gives no token.
+  @Test func aLinkedAccountThatStaysAwayIsAPersons() throws {
+    let host = try LinkedHost()
+    try host.link()
+    host.provider.faults["token"] = Array(repeating: .failure(.connect), count: 99)
+    host.fixture.advance(by: .seconds(3660))
+    host.refusals = Array(repeating: .reply(401, Self.refusal), count: 9)
+    let reply = try host.ask(#"{"refresh":true,"wait":20}"#)
+    expect(host.linked.last, equals: .some(nil))
+    expect(reply.errorCode, equals: "SignInRequired", "\(reply)")
+  }
+
   /// Such a backend has no session of the user that could end.
   @Test func aSignOutThatSuchABackendAnswers401IsDone() throws {
     let fixture = try ServiceFixture(

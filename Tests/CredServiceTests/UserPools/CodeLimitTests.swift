@@ -136,6 +136,36 @@ struct CodeLimitTests: PoolAccountTesting {
     expect(try fixture.ask(confirm()).errorCode, equals: "TooManyRequests")
   }
 
+  /// The tries that are left would say who has an account.
+  @Test(arguments: [nil, "UserNotFoundException", "InvalidParameterException"])
+  func aRequestCountsAlikeWhetherOrNotACodeWasSent(_ refusal: String?) throws {
+    let (fixture, _) = try fixtureThatSays([
+      "ConfirmSignUp": Array(repeating: Self.wrong, count: 9),
+      "ResendConfirmationCode": [refusal.map { FakePool.refusal($0, "no") } ?? Self.ok],
+    ])
+    for _ in 0..<5 { _ = try fixture.ask(confirm()) }
+    expect(try fixture.ask(confirm()).errorCode, equals: "TooManyRequests")
+    expect(try fixture.ask(asking("resend")).errorCode == nil)
+    for _ in 0..<5 { expect(try fixture.ask(confirm()).errorCode, equals: "AccountRefused") }
+  }
+
+  /// A pool takes `BOB` for `bob`, so that spelling has no tries and no messages of its own.
+  @Test func anotherSpellingHasNoTriesOfItsOwn() throws {
+    let (fixture, _) = try fixtureThatSays([
+      "ConfirmSignUp": Array(repeating: Self.wrong, count: 9),
+      "ResendConfirmationCode": Array(repeating: Self.ok, count: 9),
+    ])
+    for user in ["bob", "BOB", "Bob", "boB", "bOb"] {
+      expect(try fixture.ask(confirm("1", user)).errorCode, equals: "AccountRefused")
+    }
+    expect(try fixture.ask(confirm("1", "BOb")).errorCode, equals: "TooManyRequests")
+    for user in ["bob", "BOB", "Bob"] {
+      expect(try fixture.ask(line(#""resend","username":"\#(user)""#)).errorCode == nil)
+    }
+    expect(
+      try fixture.ask(line(#""resend","username":"boB""#)).errorCode, equals: "TooManyRequests")
+  }
+
   /// The first five, and five for each of the three messages of an hour.
   @Test func anHourHasTwentyTries() throws {
     let (fixture, pool) = try fixtureThatSays([

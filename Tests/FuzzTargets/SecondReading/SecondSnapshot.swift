@@ -102,7 +102,7 @@ struct SecondSnapshot: Equatable {
       let tag = "\(field.tag)"
       switch field.tag {
       case 1: session[tag] = try state(field.value)
-      case 2:
+      case 2, 18:
         session[tag] = try text(field.value)
         guard SecondRules.isIdentityID(session[tag] ?? "") else { throw Unreadable() }
       case 3: logins.append(try login(field.value))
@@ -139,8 +139,9 @@ struct SecondSnapshot: Equatable {
     session["15"] = "\(isWithheld && !(isOfToken && session["2"] == nil))"
     session["3"] = "\(logins)"
     session["4"] = "\(ends.sorted { $0.key < $1.key })"
-    // They belong to an identity.
-    if session["2"] == nil { ended = [:] }
+    // They belong to an identity: the session's, or the last one while it has none.
+    if session["2"] != nil { session["18"] = nil }
+    if session["2"] == nil, session["18"] == nil { ended = [:] }
     session["17"] = "\(ended.sorted { $0.key < $1.key })"
     for (tag, value) in session { values["6.\(tag)"] = value }
   }

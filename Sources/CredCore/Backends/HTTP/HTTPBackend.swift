@@ -69,14 +69,14 @@ extension HTTPBackend {
 
   /// Reads the answer to ``tokenRequest(_:method:url:isForced:)``.
   ///
-  /// - Parameter isPersonal: whether a person has signed in to the session.
+  /// - Parameter isPersonal: whether a person has signed in to the session, or has an account linked to it.
   public func token(
     from reply: HTTPReply, to query: TokenQuery, isPersonal: Bool = false
   ) throws(UpstreamFailure) -> TokenReply {
     guard reply.isSuccess, !reply.isWebPage else {
       let sent = query.logins.logins.map(\.token) + tokens
       // A person can sign in again.
-      let standsOnHost = !isPersonal && sessionToken == nil && query.logins.isEmpty
+      let standsOnHost = !isPersonal && sessionToken == nil
       throw .backend(
         reply, from: upstream, hostRefusal(reply, standsOnHost: standsOnHost),
         said: reply.explanation(hiding: sent))
@@ -206,9 +206,16 @@ extension HTTPBackend {
     return try request(url, json: named.json)
   }
 
-  /// Accepts any success, and the statuses that mean an unknown session. A web page means neither.
+  /// Accepts any success, and the statuses that mean an unknown session. A web page means neither. A 401
+  /// may be about the host's token, if no other was sent: then the backend must say that it is not.
   public func checkSignOut(_ reply: HTTPReply) throws(UpstreamFailure) {
-    let isUnknown = [401, 404, 410].contains(reply.status) && !reply.refusesHost
+    let speaksOfSession = sessionToken != nil || hostToken == nil || reply.speaksOfUser
+    let isUnknown =
+      switch reply.status {
+      case 401: speaksOfSession && !reply.refusesHost
+      case 404, 410: true
+      default: false
+      }
     guard reply.isSuccess || isUnknown, !reply.isWebPage else {
       throw .backend(reply, from: upstream, said: reply.explanation(hiding: tokens))
     }

@@ -207,6 +207,10 @@ extension ProviderSession {
       usesUpdatedKey: key == .updated)
   }
 
+  /// Whether the provider gave no refresh token: what is held serves to its end, and a renewal would only
+  /// end the session. False where nothing is held any more.
+  var servesToItsEnd: Bool { refreshToken.isEmpty && (idToken ?? accessToken) != nil }
+
   /// This sign-in without tokens, when only a new sign-in helps: it still names the user.
   var withoutTokens: ProviderSession {
     ProviderSession(
