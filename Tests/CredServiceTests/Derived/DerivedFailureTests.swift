@@ -11,7 +11,9 @@ struct DerivedFailureTests: DerivedTesting {
   @Test(arguments: FakeSTS.Lie.allCases, ["narrow", "hop"])
   func anAnswerThatMayBeWiderIsRefused(_ lie: FakeSTS.Lie, _ profile: String) throws {
     // AssumeRole counts no policies, and in the enhanced flow nobody knows the source's ARN.
-    if (lie, profile) == (.unscoped, "hop") || (lie, profile) == (.otherSession, "narrow") { return }
+    if (lie, profile) == (.unscoped, "hop") || (lie, profile) == (.otherSession, "narrow") {
+      return
+    }
     let fixture = try fixture(Self.text(Self.narrow(), Self.hop()))
     let wide = try key(fixture, "work")
     fixture.host.upstreams.sts.lie = lie
