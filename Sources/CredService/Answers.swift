@@ -39,7 +39,7 @@ final class Answers {
     }
     if let error = session.profile.refusalOfCredentials { return turn.refuse(error) }
     if get.refresh || get.minTTL.map({ !session.lasts($0, now) }) ?? false,
-      let error = limits.refusalOfCall(by: session.key.uid)
+      let error = limits.refusalOfCall(by: session.key.uid, at: turn.client.user.allowance)
     {
       return turn.refuse(error)
     }
@@ -51,7 +51,9 @@ final class Answers {
   }
 
   func token(_ token: TokenRequest, _ session: Session, _ turn: Turn) {
-    if token.refresh, let error = limits.refusalOfCall(by: session.key.uid) {
+    if token.refresh,
+      let error = limits.refusalOfCall(by: session.key.uid, at: turn.client.user.allowance)
+    {
       return turn.refuse(error)
     }
     let kind: TokenKind

@@ -13,6 +13,7 @@ final class Reloads {
   private var groups: GroupDirectory?
   private let host: Host
   private let configuration: ConfigurationInForce
+  private let doors: Doors
   private let clients: Clients
   private let sessions: SessionTable
   private let admittance: Admittance
@@ -25,12 +26,14 @@ final class Reloads {
   private let journal: Journal
 
   init(
-    host: Host, configuration: ConfigurationInForce, clients: Clients, sessions: SessionTable,
-    admittance: Admittance, grants: Grants, tokens: Tokens, records: Records,
+    host: Host, configuration: ConfigurationInForce, doors: Doors, clients: Clients,
+    sessions: SessionTable, admittance: Admittance, grants: Grants, tokens: Tokens,
+    records: Records,
     forgetting: Forgetting, kept: KeptSessions, signIns: SignIns, journal: Journal
   ) {
     self.host = host
     self.configuration = configuration
+    self.doors = doors
     self.clients = clients
     self.sessions = sessions
     self.admittance = admittance
@@ -83,6 +86,7 @@ final class Reloads {
     let previous = configuration.current.profiles
     if next.digestPaths != configuration.current.digestPaths { clients.forgetExecutables() }
     configuration.replace(by: next)
+    let moved = doors.configurationChanged(clients.inOrder)
     groups?.lookUpLater(next.unansweredGroups)
     let changed = next.profiles.filter { name, profile in
       previous[name].map { $0 != profile } ?? false
@@ -98,7 +102,7 @@ final class Reloads {
     // change.
     let withdrawn = changed.filter { previous[$0.key]?.access != $0.value.access }.keys
     grants.decideAnew(
-      Set(changed.keys).union(removed), withdrawn: removed.union(withdrawn), now)
+      Set(changed.keys).union(removed), withdrawn: removed.union(withdrawn), moved: moved, now)
     for (session, former) in continuing where sessions.contains(session) {
       sessions.handle(
         .profileChanged(session.profile.plan, former.change(to: session.profile)), session, now,

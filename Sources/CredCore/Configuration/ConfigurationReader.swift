@@ -3,6 +3,8 @@ struct ConfigurationReader {
   let environment: (String) -> String?
   var diagnostics: DiagnosticList
   private(set) var configuration = Configuration()
+  /// The sections of sockets with a cap, also those with a wrong path: it is empty then.
+  var socketSections: [(settings: SocketSettings, section: INISection)] = []
   /// Every backend with a header, even if its section has errors, because a profile may name it.
   private var backendHeaders: [(name: String, position: SourcePosition)] = []
   private var backendTypes: [String: BackendType] = [:]
@@ -38,6 +40,7 @@ struct ConfigurationReader {
   mutating func read(_ document: INIDocument) {
     for section in document.sections { read(section) }
     checkReferences()
+    checkSockets()
     for (profile, section) in sectionsWithoutPool { checkPool(of: profile, section) }
     checkRedirectURIs()
     checkCapacity()
@@ -56,11 +59,13 @@ struct ConfigurationReader {
     positions[title] = section.position
     for entry in section.entries { positions["\(title)/\(entry.key)"] = entry.position }
     // A section with a wrong header is read too, to report the problems within it.
+    if kind == .socket { return readSocket(section) }
     let name = nameInHeader(of: section, kind: kind)
     switch kind {
     case .daemon: readDaemon(section)
     case .backend: readBackend(section, name: name)
     case .profile: readProfile(section, name: name)
+    case .socket: break
     }
   }
 
@@ -257,6 +262,8 @@ struct ConfigurationReader {
         "\(key): cannot be combined with '\(fixed)' of [backend \(reference.name)]")
     }
   }
+
+  mutating func keep(_ socket: SocketSettings) { configuration.sockets[socket.path] = socket }
 
   func value(of entry: INIEntry) -> ConfigurationValue {
     ConfigurationValue(written: entry.value, environment: environment)

@@ -5,6 +5,8 @@ public struct Configuration: Sendable, Equatable {
   public var backends: [String: BackendSettings] = [:]
   /// By name. A request that names no profile means `default`.
   public var profiles: [String: ProfileSettings] = [:]
+  /// The sockets with a cap, by path.
+  public var sockets: [UnixSocketPath: SocketSettings] = [:]
 
   public init() {}
 

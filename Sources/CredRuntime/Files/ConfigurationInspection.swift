@@ -81,6 +81,11 @@ public struct ConfigurationInspection {
     becomeServiceUser()
     checkNames(configuration)
     checkSections(configuration)
+    for (_, socket) in configuration.sockets.sorted(by: { $0.key < $1.key }) {
+      check(socket)
+      guard configuration.daemon.exitOnIdle != nil else { continue }
+      unchecked.append("daemon: exit_on_idle: whether systemd passes \(socket.title)")
+    }
   }
 
   private mutating func checkSections(_ configuration: Configuration) {
@@ -169,6 +174,14 @@ public struct ConfigurationInspection {
       place,
       "profile '\(profile.name)' admits every user of this host: set allow_users, "
         + "allow_groups or allow_units, or 'allow_users = *' if everybody is meant")
+  }
+
+  /// What is there must be a socket: systemd's, or that of a daemon which has ended.
+  private mutating func check(_ socket: SocketSettings) {
+    let (path, place) = ("\(socket.path)", Place(section: "socket \(socket.path)"))
+    guard let facts = look(at: path, place, { FileFacts(path) }), facts.failure == 0 else { return }
+    guard facts.kind != S_IFSOCK else { return }
+    fail(place, "\(socket.title): this is no socket: remove it, or choose another path")
   }
 
   // MARK: Files

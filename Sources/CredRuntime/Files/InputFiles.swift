@@ -6,8 +6,15 @@ internal import Glibc
 public enum ConfigurationFiles {
   /// Reads `path` and `path.d/*.conf` in the order of their names.
   ///
+  /// - Parameter neighbours: the daemon's other sockets.
   /// - Throws: if an existing file cannot be read, or if `path` itself is missing.
-  public static func read(_ path: String) throws(SystemError) -> ConfigurationReading {
+  public static func read(
+    _ path: String, beside neighbours: SocketNeighbours = SocketNeighbours(others: [])
+  ) throws(SystemError) -> ConfigurationReading {
+    try reading(of: path).beside(neighbours) { $0.withoutLinks }
+  }
+
+  private static func reading(of path: String) throws(SystemError) -> ConfigurationReading {
     var sources = [try source(path)]
     for name in try fragments(of: path) { sources.append(try source(name)) }
     return Configuration.read(sources) { name in
@@ -50,6 +57,17 @@ public enum ConfigurationFiles {
       bytes.append(contentsOf: chunk[..<count])
     }
     return ConfigurationSource(name: path, bytes: bytes)
+  }
+}
+
+extension UnixSocketPath {
+  /// The path with the real name of its folder; the path itself if there is no such folder.
+  fileprivate var withoutLinks: UnixSocketPath {
+    guard let real = unsafe realpath(String(decoding: folder, as: UTF8.self), nil) else {
+      return self
+    }
+    defer { unsafe free(real) }
+    return moved(to: unsafe String(cString: real).utf8)
   }
 }
 

@@ -21,18 +21,18 @@ extension Admittance {
     }
   }
 
-  /// A caller's own sessions, in the profiles that it may use now, by the profiles' names. Sessions
-  /// of a former owner of the caller's uid are dropped.
-  func claimSessions(of caller: Caller, _ now: Instant) -> [Session] {
+  /// A caller's own sessions, in the profiles behind the door that it may use now, by the profiles'
+  /// names. Sessions of a former owner of the caller's uid are dropped.
+  func claimSessions(of caller: Caller, behind door: Door, _ now: Instant) -> [Session] {
     let owner = SessionOwner(name: caller.userName)
     return sessions.sessions(of: caller.uid).filter {
-      $0.profile.access.allows(caller) && claim($0, for: owner, now)
+      $0.profile.access.allows(caller) && claim($0, for: owner, now) && door.has($0.key.profile)
     }
   }
 
-  /// The names of the profiles that a caller may use now, sorted.
-  func profiles(of caller: Caller) -> [String] {
-    configuration.profileNames.filter {
+  /// The names of the profiles behind the door that a caller may use now, sorted.
+  func profiles(of caller: Caller, behind door: Door) -> [String] {
+    (door.cap?.profileNames ?? configuration.profileNames).filter {
       configuration[$0]?.access.allows(caller) ?? false
     }
   }

@@ -77,6 +77,8 @@ struct HistoryConfiguration: Sendable {
   }
 
   private let isOfPools: Bool
+  /// See ``History/capped(_:)``.
+  var cappedProfile: Int?
   var backends: [Backend] = []
   var profiles: [Profile] = []
 
@@ -221,7 +223,7 @@ struct HistoryConfiguration: Sendable {
   }
 
   var text: String {
-    "[daemon]\n" + backends.map(section).joined() + profiles.map(section).joined()
+    "[daemon]\n" + backends.map(section).joined() + profiles.map(section).joined() + capSection
   }
 
   private func section(of backend: Backend) -> String {
