@@ -21,7 +21,8 @@ extension DerivedReport {
   ) {
     guard let derivation = profile.derivation, let source = profile.source else { return nil }
     self.init(
-      source: mayName(source.settings.name) ? source.settings.name : nil, policy: derivation.policyName, roleARN: derivation.roleARN,
+      source: mayName(source.settings.name) ? source.settings.name : nil,
+      policy: derivation.policyName, roleARN: derivation.roleARN,
       policySHA256: credentials?.session?.policySHA256,
       tokenUtilization: credentials?.session?.tokenUtilization)
   }
