@@ -272,7 +272,8 @@ install: $(BINARIES) $(MANUALS) ## install programs, units, manuals under DESTDI
 	install -D --mode=644 --target-directory="$(DOCUMENTS)" README.md SECURITY.md \
 	  $(filter-out docs/sandbox.md,$(wildcard docs/*.md))
 	install -D --mode=644 --target-directory="$(DOCUMENTS)/examples" \
-	  contrib/credd.conf.example contrib/apparmor/usr.bin.credd systemd/examples/*.conf
+	  contrib/credd.conf.example contrib/apparmor/usr.bin.credd systemd/examples/*.conf \
+	  systemd/examples/*.socket
 	install -D --mode=644 --target-directory="$(DOCUMENTS)/prometheus" contrib/prometheus/*
 
 .PHONY: install-sandbox

@@ -135,7 +135,8 @@ let package = Package(
     .testTarget(
       name: "CredServiceTests",
       dependencies: [
-        "CredCore", "CredService", "SeededRandom", "ServiceTesting", "SimulationKit", "TestSupport",
+        "CredCore", "CredService", "FuzzTargets", "SeededRandom", "ServiceTesting", "SimulationKit",
+        "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(

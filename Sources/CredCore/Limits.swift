@@ -426,6 +426,8 @@ public enum Limits {
     public static let profiles = 10_000
     /// Backends in all files. Profiles share them, so a few are enough.
     public static let backends = 1000
+    /// Sockets with a cap in all files. A user has an allowance of its own at each of them.
+    public static let sockets = 64
     /// Diagnostics that are reported one by one; the rest is counted.
     public static let diagnostics = 1000
     /// Characters of a profile's or a backend's name, which goes into file names and log fields.

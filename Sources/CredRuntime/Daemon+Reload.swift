@@ -83,6 +83,7 @@ extension Daemon {
     http.configurationChanged()
     upstream.apply(daemon)
     service.apply(configuration)
+    followSections()
     limitIdleTime()
   }
 }

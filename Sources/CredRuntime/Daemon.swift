@@ -21,6 +21,9 @@ public final class Daemon {
   private let clock: SystemClock
   private let crypto: CryptoLibrary
   private(set) var endpoint: Endpoint?
+  private let sockets: SocketSections
+  /// The endpoint's sockets, for `status`.
+  private var otherListeners: [ListenerReport] = []
   var readings = ConfigurationReadings()
   private(set) var status: StatusNotice?
   private var idleExit: IdleExit?
@@ -74,33 +77,36 @@ public final class Daemon {
           pid: getpid(), overflowUID: credd_overflow_uid(), hostName: HostNames.host), log: log),
       configuration: configuration)
     server = try ClientServer(loop: loop, limits: ServerLimits(daemon), receiver: service)
+    sockets = SocketSections(server: server, service: service, log: log)
   }
 
   /// Starts to serve on `listeners`, which stay open when the daemon ends. Call it
   /// before the loop runs.
   ///
-  /// - Parameter sockets: the sockets of the endpoint.
+  /// - Parameters:
+  ///   - listeners: each with its name at the service manager, or an empty one.
+  ///   - passed: the sockets of the endpoint.
   public func begin(
-    on listeners: [Int32], endpoint sockets: EndpointSockets = EndpointSockets()
+    on listeners: [PassedDescriptors.Named], endpoint passed: EndpointSockets = EndpointSockets()
   ) throws(SystemError) {
     for signal in [SIGTERM, SIGINT] {
       signals.append(try loop.signal(signal) { [unowned self] _ in stop() })
     }
     signals.append(try loop.signal(SIGHUP) { [unowned self] _ in startReload() })
-    for listener in listeners { try server.listen(on: listener) }
+    for listener in listeners { try sockets.add(listener.descriptor, name: listener.name) }
     server.limitWasHit = { [unowned service] in service.recordLimit($0, of: $1) }
     service.accountKnown = { [unowned server] in server.accountKnown($0) }
     service.setConnectionLimitHits { [weak self] in
       guard let self else { return [:] }
       return server.limitHits.merging(endpoint?.limitHits ?? [:], uniquingKeysWith: +)
     }
-    service.listeners =
-      listeners.map { ListenerReport(.socket, boundTo: $0) }
-      + sockets.listeners.map { ListenerReport(.endpoint, address: $0.address.description) }
-      + sockets.tokens.map { ListenerReport(.tokens, boundTo: $0) }
-    if !sockets.isEmpty {
+    otherListeners =
+      passed.listeners.map { ListenerReport(.endpoint, address: $0.address.description) }
+      + passed.tokens.map { ListenerReport(.tokens, boundTo: $0) }
+    followSections()
+    if !passed.isEmpty {
       endpoint = try Endpoint(
-        sockets, loop: loop, service: service, clock: clock, background: background, crypto: crypto,
+        passed, loop: loop, service: service, clock: clock, background: background, crypto: crypto,
         runtimeDirectory: options.runtimeDirectory, log: log)
     }
     try loop.superviseByWatchdog()
@@ -120,6 +126,9 @@ public final class Daemon {
     inspectFiles()
     credd_give_code_back()
   }
+
+  /// Sockets with a cap come and go with their sections.
+  func followSections() { service.listeners = sockets.follow() + otherListeners }
 
   /// Without a socket from systemd, no client would start the daemon again.
   func limitIdleTime() {
@@ -179,6 +188,7 @@ public final class Daemon {
     endpoint?.finish()
     storage?.identities?.finish()
     if keepsSessions { writeSessionsFile() }
+    sockets.removeBound()
     loop.exit()
   }
 }

@@ -43,19 +43,21 @@ final class Answers {
     }
     if let error = session.profile.refusalOfCredentials { return turn.refuse(error) }
     if get.refresh || get.minTTL.map({ !session.lasts($0, now) }) ?? false,
-      let error = limits.refusalOfCall(by: session.key.uid)
+      let error = limits.refusalOfCall(by: session.key.uid, at: turn.client.user.allowance)
     {
       return turn.refuse(error)
     }
-    grants.ask(
-      Waiter(
-        id: client.id, want: .credentials, minimumLife: get.minTTL, mustRefresh: get.refresh,
-        arrived: now, wait: client.http.map { max(.zero, $0.until - now) } ?? get.wait),
-      in: session, turn)
+    var waiter = Waiter(
+      id: client.id, want: .credentials, minimumLife: get.minTTL, mustRefresh: get.refresh,
+      arrived: now, wait: client.http.map { max(.zero, $0.until - now) } ?? get.wait)
+    waiter.sparesSource = turn.door.cap != nil
+    grants.ask(waiter, in: session, turn)
   }
 
   func token(_ token: TokenRequest, _ session: Session, _ turn: Turn) {
-    if token.refresh, let error = limits.refusalOfCall(by: session.key.uid) {
+    if token.refresh,
+      let error = limits.refusalOfCall(by: session.key.uid, at: turn.client.user.allowance)
+    {
       return turn.refuse(error)
     }
     let kind: TokenKind
@@ -174,7 +176,8 @@ final class Answers {
     guard !profile.settings.vendCredentials else { return nil }
     guard turn.client.http == nil else { return Admittance.notForYou(profile.settings.name) }
     return profile.vendsNothing(
-      instead: admittance.derivedProfiles(of: profile, openTo: turn.client, turn.now))
+      instead: admittance.derivedProfiles(
+        of: profile, openTo: turn.client, behind: turn.door, turn.now))
   }
 }
 

@@ -13,6 +13,7 @@ final class Reloads {
   private var groups: GroupDirectory?
   private let host: Host
   private let configuration: ConfigurationInForce
+  private let doors: Doors
   private let clients: Clients
   private let sessions: SessionTable
   private let admittance: Admittance
@@ -26,13 +27,15 @@ final class Reloads {
   private let journal: Journal
 
   init(
-    host: Host, configuration: ConfigurationInForce, clients: Clients, sessions: SessionTable,
-    admittance: Admittance, grants: Grants, derived: DerivedSessions, tokens: Tokens,
+    host: Host, configuration: ConfigurationInForce, doors: Doors, clients: Clients,
+    sessions: SessionTable, admittance: Admittance, grants: Grants, derived: DerivedSessions,
+    tokens: Tokens,
     records: Records,
     forgetting: Forgetting, kept: KeptSessions, signIns: SignIns, journal: Journal
   ) {
     self.host = host
     self.configuration = configuration
+    self.doors = doors
     self.clients = clients
     self.sessions = sessions
     self.admittance = admittance
@@ -86,6 +89,7 @@ final class Reloads {
     let previous = configuration.current.profiles
     if next.digestPaths != configuration.current.digestPaths { clients.forgetExecutables() }
     configuration.replace(by: next)
+    let movedDoors = doors.configurationChanged(clients.inOrder)
     groups?.lookUpLater(next.unansweredGroups)
     let changed = next.profiles.filter { name, profile in
       previous[name].map { $0 != profile } ?? false
@@ -103,7 +107,7 @@ final class Reloads {
     // change.
     let withdrawn = changed.filter { previous[$0.key]?.access != $0.value.access }.keys
     grants.decideAnew(
-      Set(changed.keys).union(removed), withdrawn: removed.union(withdrawn), now)
+      Set(changed.keys).union(removed), withdrawn: removed.union(withdrawn), moved: movedDoors, now)
     // A source goes before what is derived from it.
     let inOrder = continuing.sorted { $0.0.profile.depth < $1.0.profile.depth }
     for (session, former) in inOrder where sessions.contains(session) {

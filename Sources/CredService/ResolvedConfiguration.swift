@@ -15,6 +15,8 @@ package struct ResolvedConfiguration: Sendable {
   /// What to look up about a caller before access to all profiles is decided: for the caller's own
   /// sessions, and for others'.
   let needs: (own: CallerNeeds, others: CallerNeeds)
+  /// The sockets with a cap.
+  let caps: [UnixSocketPath: SocketCap]
   /// The paths of programs that some profile names with a digest: their files are hashed.
   let digestPaths: [GlobPattern]
   /// The shortest `forget_after` of all profiles.
@@ -60,6 +62,7 @@ package struct ResolvedConfiguration: Sendable {
     needs = (
       CallerNeeds(profiles.values, forOthers: false), CallerNeeds(profiles.values, forOthers: true)
     )
+    caps = configuration.sockets.mapValues { [profiles] in SocketCap($0, profiles) }
     var named: Set<GlobPattern> = []
     var paths: [GlobPattern] = []
     for name in profileNames {

@@ -34,6 +34,7 @@ final class Router: RequestCarrying {
 
   /// Carries out a request, perhaps a second time when the caller is known.
   func route(_ turn: Turn) {
+    if let error = turn.door.refusal(of: turn.request.operation) { return turn.refuse(error) }
     switch turn.request.operation {
     case .get(let get):
       admittance.withSession(get.profile, inNameOf: get.user, turn) { answers.get(get, $0, turn) }
@@ -42,7 +43,7 @@ final class Router: RequestCarrying {
     case .identity(let profile):
       admittance.withSession(profile, turn, .answer) { turn.giveState(of: $0) }
     case .status(let status): reports.giveStatus(status, turn)
-    case .ping: turn.give(.ping(version: Version.current, pid: process.pid))
+    case .ping: ping(turn)
     case .login(let login):
       withSignIn(login.profile, turn) { signIns.login(login, to: $0, turn) }
     case .respond(let respond): signIns.respond(respond, turn)
@@ -80,6 +81,22 @@ final class Router: RequestCarrying {
       }
       body(session)
     }
+  }
+
+  /// Over a socket with a cap, `ping` names what there is, since nothing else lists it.
+  private func ping(_ turn: Turn) {
+    guard let cap = turn.door.cap else {
+      return turn.give(.ping(version: Version.current, pid: process.pid))
+    }
+    var profiles: [String] = []
+    switch admittance.caller(turn.client, cap.needs, turn.now) {
+    case .known(let caller): profiles = admittance.profiles(of: caller, behind: turn.door)
+    case .pending: return turn.waitForCaller()
+    case .unknown: break
+    }
+    turn.give(
+      .ping(
+        version: Version.current, pid: process.pid, operations: cap.operations, profiles: profiles))
   }
 
   /// Ends the wait of a client that has disconnected or may not wait any longer.

@@ -79,8 +79,14 @@ final class CachedAnswer {
 extension SessionService: LineReceiving {
   package func account(of uid: UInt32) -> Account? { base.accounts.account(of: uid) }
 
-  package func connected(_ facts: any PeerFacts, _ sink: any ReplySink) -> Client {
-    clients.connect(facts, sink, by: .line)
+  package func refusal(at socket: ClientSocket) -> ProtocolError? {
+    if case .closed = base.doors.door(of: socket) { Door.refusalOfAll } else { nil }
+  }
+
+  package func connected(
+    _ facts: any PeerFacts, _ sink: any ReplySink, at socket: ClientSocket
+  ) -> Client {
+    clients.connect(facts, sink, by: .line, at: socket)
   }
 
   package func receive(
@@ -117,19 +123,30 @@ extension SessionService: LineReceiving {
     figures.lineParsed()
     let isFirst = client.isNew
     client.isNew = false
-    if let known = parsedRequests.request(for: line) {
-      return begin(known, line, client, now)
-    }
     do throws(RequestError) {
-      let request = try Request.parse(line.copied)
-      parsedRequests.remember(request, for: line)
-      begin(request, line, client, now)
+      begin(try request(in: line, of: client), line, client, now)
     } catch {
-      clients.refuse(error.error, id: error.id, asked: error.operation ?? "invalid", client)
+      clients.refuse(
+        client.door.refusal(of: error), id: error.id, asked: error.operation ?? "invalid", client)
       // The line is no request of credd's protocol: a browser may have sent it, or a server that
       // was tricked into sending it.
       if isFirst, !line.beginsObject { client.sink.finish() }
     }
+    // Its socket was open when it connected.
+    if case .closed = client.door { client.sink.finish() }
+  }
+
+  /// At a socket with a cap the same line may mean another profile, so the cache is not for it.
+  private func request(
+    in line: borrowing Span<UInt8>, of client: Client
+  ) throws(RequestError) -> Request {
+    guard case .main = client.door else {
+      return try Request.parse(line.copied, standardProfile: client.door.standardProfile)
+    }
+    if let known = parsedRequests.request(for: line) { return known }
+    let request = try Request.parse(line.copied)
+    parsedRequests.remember(request, for: line)
+    return request
   }
 
   private func begin(
@@ -225,6 +242,13 @@ extension SessionService {
   /// them, and a program could go on guessing at the next one.
   package var countsUntil: Instant? {
     [owners.guesses.end, base.limits.end].compactMap(\.self).max()
+  }
+
+  /// Why a socket refuses everybody, and what to do; nil if it does not.
+  ///
+  /// - Parameter passed: all Unix sockets that the service manager has passed.
+  package func problem(of socket: ClientSocket, among passed: [ClientSocket]) -> String? {
+    base.doors.problem(of: socket, among: passed)
   }
 
   /// Where clients connect.

@@ -9,6 +9,7 @@ struct ServiceBase {
   let journal: Journal
   let figures: Figures
   let limits: UserLimits
+  let doors: Doors
   let clients: Clients
   let sessions: SessionTable
 
@@ -23,7 +24,9 @@ struct ServiceBase {
     figures = Figures()
     journal = Journal(log: host.log, clock: clock, accounts: accounts)
     limits = UserLimits(clock: clock, accounts: accounts, figures: figures)
-    clients = Clients(clock: clock, accounts: accounts, journal: journal, figures: figures)
+    doors = Doors(configuration)
+    clients = Clients(
+      doors: doors, clock: clock, accounts: accounts, journal: journal, figures: figures)
     sessions = SessionTable(
       host: host, configuration: configuration, accounts: accounts, figures: figures)
   }
@@ -103,8 +106,8 @@ struct ServiceOwners {
       host: host, configuration: configuration, clients: clients, sessions: sessions,
       admittance: admittance, figures: figures)
     reloads = Reloads(
-      host: host, configuration: configuration, clients: clients, sessions: sessions,
-      admittance: admittance, grants: grants, derived: derived, tokens: tokens,
+      host: host, configuration: configuration, doors: base.doors, clients: clients,
+      sessions: sessions, admittance: admittance, grants: grants, derived: derived, tokens: tokens,
       records: records,
       forgetting: forgetting, kept: kept, signIns: signIns, journal: journal)
   }

@@ -144,7 +144,10 @@ extension Failure {
       return seconds > 0 ? "ask again in \(seconds) s" : "ask again"
     }
     // The daemon knows more than the table. If its message names a command, no advice is added.
-    return refusal.message.contains("credctl ") ? nil : row.advice
+    let isTold = ["credctl ", ProtocolError.signInElsewhere].contains {
+      refusal.message.contains($0)
+    }
+    return isTold ? nil : row.advice
   }
 }
 

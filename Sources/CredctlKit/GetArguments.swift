@@ -18,14 +18,14 @@ public struct GetArguments {
   /// What it accepts means the same to ArgumentParser. The last of several values of an option
   /// counts.
   /// - Parameters:
-  ///   - profile: the profile if the arguments name none.
+  ///   - profile: the profile if the arguments name none; nil for the daemon's default.
   ///   - get: gets the options. To return and destroy an optional of them, Swift would make metadata at
   ///     run time.
   /// - Returns: false where ArgumentParser must decide: another verb, or a question for help.
   /// - Throws: a ``Failure`` with ``Sysexit/usage`` for wrong arguments of `get`, and for a `--socket`
   ///   without a value before any verb; and what `get` throws.
   public static func read(
-    _ arguments: ArraySlice<String>, profile: String,
+    _ arguments: ArraySlice<String>, profile: String?,
     _ get: (GetOptions) throws(Failure) -> Void
   ) throws(Failure) -> Bool {
     var reader = OptionReader(rest: arguments)
@@ -46,7 +46,7 @@ public struct GetArguments {
   ///
   /// - Returns: nil where ArgumentParser must decide.
   public static func read(
-    _ arguments: ArraySlice<String>, profile: String = DefaultProfile.ofDaemon
+    _ arguments: ArraySlice<String>, profile: String? = nil
   ) throws(Failure) -> GetOptions? {
     var options: GetOptions?
     _ = try read(arguments, profile: profile) { options = $0 }
@@ -84,7 +84,7 @@ public struct GetArguments {
     guard !hasProfileWord || !hasProfileOption else {
       throw Failure(.usage, DefaultProfile.namedTwice)
     }
-    options.profile = name
+    options.named = name
   }
 }
 

@@ -227,6 +227,12 @@ public struct DaemonLine: Sendable {
     if let problem = daemon?["ReloadError"]?.text {
       troubles.append("the configuration was not reloaded: \(problem)")
     }
+    if case .array(let listeners) = daemon?["Listeners"] {
+      for listener in listeners {
+        guard let problem = listener["Problem"]?.text else { continue }
+        troubles.append("the socket \(listener["Address"]?.text ?? "-"): \(problem)")
+      }
+    }
     if let problem = daemon?["StateDirectory"]?.text {
       troubles.append("identities are in memory alone: \(problem)")
     }

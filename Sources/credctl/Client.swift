@@ -49,6 +49,20 @@ struct Client {
     }
   }
 
+  /// Asks for the profiles that are open to the caller. A socket with a cap has no `status`: there `ping`
+  /// names them.
+  func profiles(seconds: Int = WaitLimits.margin) throws(Failure) -> Answer {
+    do throws(Failure) {
+      return try ask(Profiles.request.finished(), for: .profiles, seconds: seconds)
+    } catch {
+      guard error.code == ProtocolErrorCode.accessDenied.rawValue,
+        let answer = try? ask(
+          RequestLine(operation: "ping").finished(), for: .profiles, seconds: seconds)
+      else { throw error }
+      return answer
+    }
+  }
+
   /// Asks for credentials.
   func credentials(_ options: GetOptions) throws(Failure) -> Answer {
     try askAgain(for: .credentials, profile: options.profile, waiting: options.waiting) {
@@ -62,11 +76,11 @@ struct Client {
   func askForBoth(
     _ options: GetOptions
   ) throws(Failure) -> (credentials: JSONValue, identity: JSONValue?) {
-    let profile = options.profile
+    let (profile, named) = (options.profile, options.named)
     return try persistently(options.waiting, options.waiting.timeout) {
       waiting, left throws(Failure) in
       var request = options.request(waiting: waiting)
-      request += RequestLine(operation: "identity", profile: profile).finished()
+      request += RequestLine(operation: "identity", profile: named).finished()
       defer { request.wipe() }
       let buffer = ReplyBuffer()
       let connection = try send(request, firstReplyInto: buffer, seconds: left)

@@ -40,8 +40,7 @@ enum Completion {
 
   /// The profiles that are open to the caller, if credd answers at once.
   private static func profiles(_ line: TypedLine) -> [String] {
-    let answer = try? Client(socketArgument: line.socket).ask(
-      Profiles.request.finished(), for: .profiles, seconds: 1)
+    let answer = try? Client(socketArgument: line.socket).profiles(seconds: 1)
     return answer.map { ProfileList.names($0.reply) } ?? []
   }
 }

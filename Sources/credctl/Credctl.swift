@@ -13,7 +13,7 @@ import Glibc
     credd_harden_client()
     let arguments = CommandLine.arguments.dropFirst()
     do {
-      let profile = DefaultProfile.name(environment: Environment.value(of:))
+      let profile = DefaultProfile.named(environment: Environment.value(of:))
       let isDone = try GetArguments.read(arguments, profile: profile, get)
       if !isDone { try Credctl.run(Array(arguments)) }
       exit(Sysexit.success.code)

@@ -31,7 +31,9 @@ final class LocalEndpoint {
   private static let mostStrangers = 4
 
   let door: Door
-  private let profile: String
+  /// Nil leaves it to the daemon.
+  private let named: String?
+  private var profile: String { named ?? DefaultProfile.ofDaemon }
   private let client: Client
   /// The kernel's table of connections; nil if the kernel is not asked (`--token-only`).
   private let connections: LoopbackConnections?
@@ -39,9 +41,9 @@ final class LocalEndpoint {
 
   /// Listens, and checks that the kernel answers.
   init(
-    _ profile: String, at address: EndpointAddress, asking client: Client, tokenOnly: Bool
+    _ named: String?, at address: EndpointAddress, asking client: Client, tokenOnly: Bool
   ) throws(Failure) {
-    self.profile = profile
+    self.named = named
     self.client = client
     var name = credd_tcp_name(address)
     let listener = unsafe credd_listen_loopback(&name, 128)
@@ -195,7 +197,7 @@ final class LocalEndpoint {
   }
 
   private func credentials(closes: Bool) -> EndpointReply {
-    var options = GetOptions(profile: profile)
+    var options = GetOptions(profile: named)
     options.waiting = Waiting.ofEndpoint
     do throws(Failure) {
       let answer = try client.askAgain(

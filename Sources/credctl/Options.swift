@@ -44,7 +44,7 @@ protocol EnvironmentVerb: Verb {
 extension EnvironmentVerb {
   func getOptions() throws(Failure) -> GetOptions {
     GetOptions(
-      forEnvironment: selection.name, socket: socket,
+      forEnvironment: selection.named, socket: socket,
       waiting: try Waiting(minimumLifetime: lifetime.minTtl, wait: lifetime.wait),
       refresh: lifetime.refresh)
   }
@@ -130,7 +130,10 @@ struct ProfileOption: ParsableArguments {
   var given: String? { profile ?? option }
 
   /// The profile to use.
-  var name: String { given ?? DefaultProfile.name(environment: Environment.value(of:)) }
+  var name: String { named ?? DefaultProfile.ofDaemon }
+
+  /// The profile to name in a request; nil leaves it to the daemon.
+  var named: String? { given ?? DefaultProfile.named(environment: Environment.value(of:)) }
 }
 
 /// `--json`.

@@ -16,7 +16,7 @@ struct Renewal {
   func serve() throws(Failure) -> Never {
     let client = Client(socketArgument: options.socket)
     let endpoint = try LocalEndpoint(
-      options.profile, at: address ?? EndpointAddress(port: 0), asking: client,
+      options.named, at: address ?? EndpointAddress(port: 0), asking: client,
       tokenOnly: trustsToken)
     warnOfConfig()
     let variables = try CredentialVariables(
@@ -69,7 +69,7 @@ struct Renewal {
   private func hostEndpoint(_ client: Client) -> JSONValue? {
     guard
       let answer = try? client.ask(
-        RequestLine(operation: "endpoint", profile: options.profile).finished(), for: .endpoint,
+        RequestLine(operation: "endpoint", profile: options.named).finished(), for: .endpoint,
         profile: options.profile),
       let theirs = answer.reply["NetworkNamespace"]?.integer
     else { return nil }
@@ -88,7 +88,7 @@ struct Renewal {
   /// That process is no child of the command, which may wait for all of its children.
   private func open(_ client: Client) throws(Failure) -> LocalEndpoint.Door {
     let endpoint = try LocalEndpoint(
-      options.profile, at: address ?? EndpointAddress(port: 0), asking: client,
+      options.named, at: address ?? EndpointAddress(port: 0), asking: client,
       tokenOnly: trustsToken)
     let command = getpid()
     let commandsEnd = credd_pidfd_open(command)

@@ -36,27 +36,46 @@ struct Credd {
       return EX_OK
     } catch {
       complain("credd: \(error)\nTry 'credd --help'.")
-      refuse("wrong command line: \(error)", keepSessions(logLevel: nil))
+      if let passed = try? PassedDescriptors.take() {
+        refuse("wrong command line: \(error)", passed)
+      } else {
+        ServiceFailure.tell("wrong command line: \(error)", number: nil)
+      }
       return EX_USAGE
     }
   }
 
   private func run() -> Int32 {
     do throws(Ending) {
-      let configuration = try readConfiguration()
-      if !line.checkConfig { try start(configuration) }
+      guard !line.checkConfig else {
+        _ = try readConfiguration(nil)
+        return EX_OK
+      }
+      let passed = try takePassed()
+      try start(readConfiguration(passed), passed)
       return EX_OK
     } catch {
       return error.status
     }
   }
 
-  private func start(_ configuration: Configuration) throws(Ending) {
+  private func takePassed() throws(Ending) -> PassedDescriptors {
+    do throws(SystemError) {
+      return try PassedDescriptors.take()
+    } catch {
+      Self.complain("credd: cannot start: \(error)")
+      ServiceFailure.tell("cannot start: \(error)", number: error.number)
+      throw Ending(status: EX_OSERR)
+    }
+  }
+
+  private func start(
+    _ configuration: Configuration, _ passed: PassedDescriptors
+  ) throws(Ending) {
     let threshold = LogThreshold(Logger.Level(line.logLevel ?? configuration.daemon.logLevel))
     let log = LogOutput.logger(threshold)
     do throws(SystemError) {
       try ProcessHardening.prepareDaemon()
-      let passed = try PassedDescriptors.take()
       for unusable in passed.unusable {
         log.warning(
           """
@@ -73,25 +92,29 @@ struct Credd {
     }
   }
 
-  private func readConfiguration() throws(Ending) -> Configuration {
+  /// - Parameter passed: nil for `--check-config`, which is passed nothing.
+  private func readConfiguration(
+    _ passed: PassedDescriptors?
+  ) throws(Ending) -> Configuration {
     let reading: ConfigurationReading
     var diagnostics: [Diagnostic] = []
     var unchecked: [String] = []
     do throws(SystemError) {
+      let neighbours = SocketNeighbours(line, passed)
       if line.checkConfig {
         // Files that the configuration names are opened even if it has errors, so that one run shows
         // all problems.
         var inspection = try ConfigurationInspection(
-          of: line.config, credentials: ServiceDirectory.assumeCredentials())
+          of: line.config, credentials: ServiceDirectory.assumeCredentials(), beside: neighbours)
         inspection.run()
         reading = inspection.reading
         (diagnostics, unchecked) = (inspection.diagnostics, inspection.unchecked)
       } else {
-        reading = try ConfigurationFiles.read(line.config)
+        reading = try ConfigurationFiles.read(line.config, beside: neighbours)
       }
     } catch {
       Self.complain("\(error)")
-      throw unconfigured(["\(error)"])
+      throw unconfigured(["\(error)"], passed)
     }
     diagnostics = (reading.diagnostics + diagnostics).inReadingOrder
     let errors = diagnostics.filter { $0.severity == .error }
@@ -102,36 +125,43 @@ struct Credd {
     // The errors come last, because systemctl shows only the end.
     for error in errors { Self.complain("\(error)") }
     if let configuration = reading.configuration, errors.isEmpty { return configuration }
-    throw unconfigured(errors.map(\.description))
+    throw unconfigured(errors.map(\.description), passed, reading.understood)
   }
 
   /// `systemctl status` shows one line; the journal has all problems.
-  private func unconfigured(_ problems: [String]) -> Ending {
+  ///
+  /// - Parameter understood: the part of the configuration that could be read.
+  private func unconfigured(
+    _ problems: [String], _ passed: PassedDescriptors?, _ understood: Configuration? = nil
+  ) -> Ending {
     let more = problems.count > 1 ? " and \(problems.count - 1) more" : ""
-    if !line.checkConfig, let first = problems.first {
+    if let passed, let first = problems.first {
       Self.refuse(
-        "configuration unusable: \(first)\(more)", Self.keepSessions(logLevel: line.logLevel))
+        "configuration unusable: \(first)\(more)", passed, logLevel: line.logLevel, understood)
     }
     return Ending(status: EX_CONFIG)
   }
 
-  /// Keeps the sessions for a daemon that can start.
-  ///
-  /// - Returns: the descriptors that systemd has passed.
-  private static func keepSessions(logLevel: LogLevel?) -> PassedDescriptors? {
-    guard let passed = try? PassedDescriptors.take() else { return nil }
-    Daemon.keepSessions(
-      of: passed, log: LogOutput.logger(LogThreshold(Logger.Level(logLevel ?? .info))))
-    return passed
-  }
-
-  /// Answers waiting clients with the error, then ends, because only a person can correct the
-  /// configuration.
-  private static func refuse(_ problem: String, _ passed: PassedDescriptors?) {
+  /// Keeps the sessions for a daemon that can start. Answers waiting clients with the error, then ends,
+  /// because only a person can correct the configuration.
+  private static func refuse(
+    _ problem: String, _ passed: PassedDescriptors, logLevel: LogLevel? = nil,
+    _ understood: Configuration? = nil
+  ) {
+    let log = LogOutput.logger(LogThreshold(Logger.Level(logLevel ?? .info)))
+    Daemon.keepSessions(of: passed, log: log)
     ServiceFailure.tell(problem, number: nil)
+    let sockets = passed.divided(by: understood ?? Configuration())
+    for path in sockets.closed.map(\.path) {
+      log.error(
+        """
+        the socket \(path): it refuses everybody: the configuration is unusable, so there is no \
+        section \(SocketSettings.title(of: path))
+        """)
+    }
     ListeningSocket.refuseAll(
-      "credd cannot start: its configuration is wrong",
-      on: passed?.listeners.map(\.descriptor) ?? [], passed?.endpoint ?? EndpointSockets())
+      "credd cannot start: its configuration is wrong", on: sockets.open,
+      closed: sockets.closed.map(\.descriptor), passed.endpoint)
   }
 
   private static func complain(_ line: String) {
@@ -146,11 +176,13 @@ struct Credd {
     // Without that permission the daemon still starts, and still wipes freed memory.
     if let unlocked { log.notice("secrets may be swapped out: \(unlocked)") }
     passed.dropStrays(log: log)
-    let path = line.config
+    let (path, neighbours) = (line.config, SocketNeighbours(line, passed))
     let options = DaemonOptions(
       logThreshold: line.logLevel == nil ? threshold : nil, isActivated: !passed.listeners.isEmpty
     ) {
-      Result { () throws(SystemError) in try ConfigurationFiles.read(path) }
+      Result { () throws(SystemError) in
+        try ConfigurationFiles.read(path, beside: neighbours)
+      }
     }
     let makeDaemon = { () throws(SystemError) in
       try Daemon(
@@ -170,18 +202,17 @@ struct Credd {
     guard passed.listeners.isEmpty else {
       let names = passed.listeners.map(\.name).joined(separator: " ")
       return try run(
-        makeDaemon(), passed.listeners.map(\.descriptor), endpoint, log, "systemd's \(names)")
+        makeDaemon(), passed.listeners + passed.capped, endpoint, log, "systemd's \(names)")
     }
-    // Done before the daemon is made, because the daemon takes up the sessions of the last one. The
-    // daemon of the whole host lets every user connect, and the kernel's uid decides. A user's
-    // daemon serves only that user.
-    let bound = try ListeningSocket(
-      path: line.socket, mode: ProcessHardening.isRoot ? 0o666 : 0o600)
-    try run(makeDaemon(), [bound.descriptor], endpoint, log, bound.path)
+    // Done before the daemon is made, because the daemon takes up the sessions of the last one.
+    let bound = try ListeningSocket(path: line.socket, mode: ListeningSocket.modeOfClients)
+    let own = PassedDescriptors.Named(descriptor: bound.descriptor, name: "")
+    try run(makeDaemon(), [own] + passed.capped, endpoint, log, bound.path)
   }
 
   private func run(
-    _ daemon: Daemon, _ listeners: [Int32], _ endpoint: EndpointSockets, _ log: Logger,
+    _ daemon: Daemon, _ listeners: [PassedDescriptors.Named], _ endpoint: EndpointSockets,
+    _ log: Logger,
     _ place: String
   ) throws(SystemError) {
     try daemon.begin(on: listeners, endpoint: endpoint)
@@ -201,5 +232,18 @@ private final class TokenSocket {
 
   init(path: String) throws(SystemError) {
     bound = try ListeningSocket(path: path, mode: 0o666)
+  }
+}
+
+extension SocketNeighbours {
+  /// - Parameter passed: nil if that is not known.
+  fileprivate init(_ line: DaemonCommandLine, _ passed: PassedDescriptors?) {
+    let tokens = line.tokenSocket ?? DaemonCommandLine.usualTokenSocket
+    self.init(
+      others: [
+        Neighbour(UnixSocketPath(line.socket), name: "credd's own socket \(line.socket)"),
+        Neighbour(UnixSocketPath(tokens), name: "the socket of tokens \(tokens)"),
+      ])
+    if let passed { add(passed) }
   }
 }

@@ -29,14 +29,23 @@ final class ServiceManager: Sendable {
     }
   }
 
+  /// A socket that a socket unit listens at, with its `FileDescriptorName=`.
+  struct Passed: Sendable {
+    let name: String
+    let path: String
+  }
+
   private let listeners: [Int32]
+  private let names: [String]
   private let notifications: Int32
   private let notificationPath: String
   private let heard = Mutex(Heard())
 
-  init(listeningOn paths: [String]) throws {
+  /// - Parameter more: sockets of other units than credd.socket.
+  init(listeningOn paths: [String], _ more: [Passed] = []) throws {
     notificationPath = try Stage.current().newFile("notify")
-    listeners = try paths.map { try Self.bound(SOCK_STREAM, to: $0) }
+    names = paths.indices.map { "credd.socket\($0)" } + more.map(\.name)
+    listeners = try (paths + more.map(\.path)).map { try Self.bound(SOCK_STREAM, to: $0) }
     notifications = try Self.bound(SOCK_DGRAM, to: notificationPath)
     for listener in listeners where listen(listener, 128) != 0 { throw CallFailed("listen") }
     let (notifications, box) = (notifications, WeakBox(self))
@@ -61,8 +70,7 @@ final class ServiceManager: Sendable {
     var environment = environment
     environment["NOTIFY_SOCKET"] = notificationPath
     environment["LISTEN_FDS"] = String(listeners.count + stored.count)
-    let names = listeners.indices.map { "credd.socket\($0)" } + stored.map(\.name)
-    environment["LISTEN_FDNAMES"] = names.joined(separator: ":")
+    environment["LISTEN_FDNAMES"] = (names + stored.map(\.name)).joined(separator: ":")
     takeAll { $0.messages = [] }
     // The shell becomes credd, so its own pid is the right one.
     return try ChildProcess(

@@ -29,11 +29,12 @@ final class TestHost {
   ///   - arguments: of credd, beside those that name its files.
   ///   - prefix: the words before credd's own that make it run in another place.
   ///   - managed: started as a service, by a ``ServiceManager``.
+  ///   - passed: with `managed`, what other socket units pass.
   ///   - configuration: see ``Configuration``; the usual one unless given.
   init(
     sandbox options: [String] = [], environment: [String: String] = [:],
     arguments: [String] = ["--log-level", "debug"], under prefix: [String] = [],
-    managed: Bool = false,
+    managed: Bool = false, passed: [ServiceManager.Passed] = [],
     _ configuration: (Sandbox) -> String = { Configuration.usual($0) }
   ) throws {
     let stage = try Stage.current()
@@ -43,7 +44,7 @@ final class TestHost {
     try Data(configuration(sandbox).utf8).write(to: URL(filePath: configurationPath))
     creddArguments = prefix + [Programs.credd, "--config", configurationPath] + arguments
     self.environment = environment
-    manager = managed ? try ServiceManager(listeningOn: [socketPath]) : nil
+    manager = managed ? try ServiceManager(listeningOn: [socketPath], passed) : nil
     daemon =
       try manager?.start(creddArguments, environment)
       ?? ChildProcess(creddArguments + ["--socket", socketPath], environment: environment)
@@ -101,6 +102,13 @@ final class TestHost {
 
   func connect() throws -> StreamSocket { try StreamSocket(unixPath: socketPath) }
 
+  /// A path for a socket in a folder of its own.
+  static func newSocketPath() throws -> String {
+    let folder = try Stage.current().newFile("d")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    return folder + "/sock"
+  }
+
   /// Open connections, all served. One that just ended counts until credd has seen its end.
   func servedConnections(_ count: Int) throws -> [StreamSocket] {
     var served: [StreamSocket] = []
@@ -123,9 +131,11 @@ final class TestHost {
   func ask() throws -> JSON { try answer { try ask("{}") } }
 
   /// Asks one thing on a connection of its own.
+  ///
+  /// - Parameter path: another socket than the daemon's own.
   @discardableResult
-  func ask(_ line: String, _ deadline: Deadline = .usual) throws -> JSON {
-    let socket = try connect()
+  func ask(_ line: String, at path: String? = nil, _ deadline: Deadline = .usual) throws -> JSON {
+    let socket = try StreamSocket(unixPath: path ?? socketPath)
     try socket.send(line + "\n")
     let reply = try socket.reply(deadline)
     // The stage keeps them from standard error.

@@ -30,7 +30,10 @@ extension FuzzTarget {
         return .fault("read as \(request.operation), by the second reading as \(operation)")
       }
       guard request.purpose == second.purpose else { return .fault("another purpose") }
-      return judgeID(request.id, second.id)
+      let isNamed = second.members["profile"] != nil
+      return .all([
+        judgeID(request.id, second.id), judgeStandardProfile(request, line, isNamed: isNamed),
+      ])
     } catch {
       if reading == .outOfRange { return .refused }
       // The length of an id that is a number is not known to the second reading.
@@ -40,6 +43,18 @@ extension FuzzTarget {
       }
       return judgeRefusal(error, second.id)
     }
+  }
+
+  /// Over a socket with a cap another profile may be meant where the line names none, and only there.
+  private func judgeStandardProfile(
+    _ request: Request, _ line: [UInt8], isNamed: Bool
+  ) -> Verdict {
+    let other = try? Request.parse(line, standardProfile: "standard")
+    guard !isNamed, case .get(var get) = request.operation else {
+      return .check(!isNamed || other == request, "the standard profile takes the place of another")
+    }
+    get.profile = "standard"
+    return .check(other?.operation == .get(get), "the standard profile is not meant")
   }
 
   private func judgeID(_ id: RequestID?, _ second: SecondJSON?) -> Verdict {

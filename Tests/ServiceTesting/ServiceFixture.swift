@@ -36,11 +36,12 @@ final class ServiceFixture {
   var now: Instant { host.clock.now }
 
   func connect(
-    uid: UInt32 = 1000, pid: Int32 = 42, groups: [UInt32] = [1000]
+    uid: UInt32 = 1000, pid: Int32 = 42, groups: [UInt32] = [1000],
+    at socket: ClientSocket = .main
   ) -> TestClient {
     TestClient(
       service, host.clock, peer: Peer(uid: uid, gid: groups.first ?? 1000, pid: pid),
-      groups: groups)
+      groups: groups, at: socket)
   }
 
   /// A request of a client that then leaves.

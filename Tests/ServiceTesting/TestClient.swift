@@ -23,12 +23,15 @@ final class TestClient: PeerFacts, ReplySink {
   /// Replies that were read by ``next()``.
   private var read = 0
 
-  init(_ service: any LineReceiving, _ clock: VirtualClock, peer: Peer, groups: [UInt32]) {
+  init(
+    _ service: any LineReceiving, _ clock: VirtualClock, peer: Peer, groups: [UInt32],
+    at socket: ClientSocket = .main
+  ) {
     self.peer = peer
     self.service = service
     self.clock = clock
     memberships = groups
-    client = service.connected(self, self)
+    client = service.connected(self, self, at: socket)
     timer = clock.makeTimer { [unowned self] in self.handOver() }
   }
 

@@ -39,6 +39,8 @@ public enum InjectedFault: String, Sendable, CaseIterable {
   case slowClock
   /// `SessionService.apply`: reloads never reach the service.
   case lostReloads
+  /// `LineReceiving`: clients of a socket with a cap come over one without.
+  case lostCaps
   /// `HTTPSending`: what a user's session sends reaches another server.
   case wrongServers
   /// `Logger`: an entry holds what a backend was sent.
@@ -68,7 +70,7 @@ public enum InjectedFault: String, Sendable, CaseIterable {
     case .poison, .lostFiles: [.healthyAgain]
     case .forgottenKey: [.keptWarm]
     case .slowClock: [.noSpin]
-    case .lostReloads: [.admitted]
+    case .lostReloads, .lostCaps: [.admitted]
     case .wrongServers: [.staysWithIssuer]
     case .loggedSecrets: [.secretsStay]
     case .droppedLogins: [.oneIdentity]

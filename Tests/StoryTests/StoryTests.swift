@@ -14,6 +14,7 @@ struct StoryTests {
   @Test func aBackendThatDoesNotKnowTheHost() throws { try expect(.unknownHost) }
   @Test func aClockThatIsOff() throws { try expect(.wrongClock) }
   @Test func aLimitThatIsHit() throws { try expect(.hitLimit) }
+  @Test func aSocketWithACap() throws { try expect(.cappedSocket) }
 
   @Test(
     .enabled(if: AlertWatch.promtool != nil, "takes Debian's prometheus"),
@@ -46,6 +47,7 @@ enum StoryName: String, CaseIterable {
   case unknownHost = "unknown-host"
   case wrongClock = "wrong-clock"
   case hitLimit = "hit-limit"
+  case cappedSocket = "capped-socket"
 
   /// Each story is told once, for its text and its alerts.
   private static let tellings = Mutex<[Self: Result<Telling, any Error>]>([:])
@@ -69,6 +71,7 @@ enum StoryName: String, CaseIterable {
     case .unknownHost: try Story.unknownHost()
     case .wrongClock: try Story.wrongClock()
     case .hitLimit: try Story.hitLimit()
+    case .cappedSocket: try Story.cappedSocket()
     }
   }
 }

@@ -4,6 +4,8 @@ struct ConfigurationReader {
   let policyFile: (_ path: String) -> Result<[UInt8], InvalidValue>
   var diagnostics: DiagnosticList
   var configuration = Configuration()
+  /// The sections of sockets with a cap, also those with a wrong path: it is empty then.
+  var socketSections: [(settings: SocketSettings, section: INISection)] = []
   /// Every backend with a header, even if its section has errors, because a profile may name it.
   private var backendHeaders: [(name: String, position: SourcePosition)] = []
   private var backendTypes: [String: BackendType] = [:]
@@ -48,6 +50,7 @@ struct ConfigurationReader {
   mutating func read(_ document: INIDocument) {
     for section in document.sections { read(section) }
     checkReferences()
+    checkSockets()
     for (profile, section) in sectionsWithoutPool { checkPool(of: profile, section) }
     checkSources(derivedSections)
     checkWithheld()
@@ -68,11 +71,13 @@ struct ConfigurationReader {
     positions[title] = section.position
     for entry in section.entries { positions["\(title)/\(entry.key)"] = entry.position }
     // A section with a wrong header is read too, to report the problems within it.
+    if kind == .socket { return readSocket(section) }
     let name = nameInHeader(of: section, kind: kind)
     switch kind {
     case .daemon: readDaemon(section)
     case .backend: readBackend(section, name: name)
     case .profile: readProfile(section, name: name)
+    case .socket: break
     }
   }
 
@@ -290,6 +295,8 @@ struct ConfigurationReader {
         "vend_tokens: [backend \(reference.name)] is no user pool, and has no tokens for programs")
     }
   }
+
+  mutating func keep(_ socket: SocketSettings) { configuration.sockets[socket.path] = socket }
 
   func value(of entry: INIEntry) -> ConfigurationValue {
     ConfigurationValue(written: entry.value, environment: environment)

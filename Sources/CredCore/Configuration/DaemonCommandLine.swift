@@ -32,6 +32,8 @@ public struct DaemonCommandLine: Equatable, Sendable {
   public private(set) var endpoint: EndpointAddress?
   /// The path of the socket for units' tokens if systemd passed none; nil: there is none.
   public private(set) var tokenSocket: String?
+  /// The path of that socket in the package.
+  public static let usualTokenSocket = "/run/credd-tokens/sock"
   public private(set) var checkConfig = false
   /// Overrides the configured level.
   public private(set) var logLevel: LogLevel?

@@ -7,6 +7,8 @@ public struct Configuration: Sendable, Equatable {
   public var profiles: [String: ProfileSettings] = [:]
   /// The session policies of derived profiles, by their paths as the configuration has them.
   public internal(set) var policies: [String: SessionPolicy] = [:]
+  /// The sockets with a cap, by path.
+  public var sockets: [UnixSocketPath: SocketSettings] = [:]
 
   public init() {}
 

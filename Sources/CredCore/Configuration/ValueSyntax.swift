@@ -239,16 +239,19 @@ extension ValueSyntax<[String]> {
 
 extension ValueSyntax {
   /// Words of a fixed list, each at most once.
-  static func words<Word>() -> ValueSyntax
+  ///
+  /// - Parameter mayBeNone: whether the word `none` stands for an empty list.
+  static func words<Word>(mayBeNone: Bool = true) -> ValueSyntax
   where
     Value == [Word], Word: CaseIterable & RawRepresentable & Sendable & Hashable,
     Word.RawValue == String
   {
     let known = Word.allCases.map(\.rawValue)
     let list = known.joined(separator: ", ")
-    return ValueSyntax("a list of \(list), or none") { value throws(InvalidValue) in
+    let name = "a list of \(list)" + (mayBeNone ? ", or none" : "")
+    return ValueSyntax(name) { value throws(InvalidValue) in
       let words = try value.words(separatedByCommas: true)
-      if words == ["none"] { return [] }
+      if mayBeNone, words == ["none"] { return [] }
       var chosen: [Word] = []
       for word in words {
         guard let choice = Word(rawValue: word) else {

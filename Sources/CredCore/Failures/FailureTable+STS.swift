@@ -87,7 +87,7 @@ extension UpstreamFailure {
   ///
   /// - Parameter last: the source's own last failure.
   public static func ofSource(
-    _ error: ProtocolError, _ profile: String, last: UpstreamFailure?
+    _ error: ProtocolError, last: UpstreamFailure?
   ) -> UpstreamFailure {
     let own = last.flatMap { $0.code == error.code ? $0 : nil }
     let waits = own?.failureClass == .signInRequired || own == nil
@@ -96,8 +96,9 @@ extension UpstreamFailure {
       failureClass: waits
         ? .transient(retryAfter: error.retryAfter)
         : own?.failureClass ?? .transient(retryAfter: nil),
-      code: error.code, message: "its source '\(profile)' gave nothing: \(error.message)",
-      summary: "its source '\(profile)' gave nothing: \(error.forOthers.message)",
+      // The source's name is not for those who come over a socket with a cap.
+      code: error.code, message: "the profile's source gave nothing: \(error.message)",
+      summary: "the profile's source gave nothing: \(error.forOthers.message)",
       severity: .expected)
     failure.reason = error.reason
     return failure

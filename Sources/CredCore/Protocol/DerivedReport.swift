@@ -13,10 +13,16 @@ public struct DerivedReport: Sendable, Equatable {
 
 extension DerivedReport {
   /// Nil for a profile with an identity of its own.
-  public init?(_ profile: Profile, holding credentials: Credentials? = nil) {
+  ///
+  /// - Parameter mayName: whether the reader may know a profile.
+  public init?(
+    _ profile: Profile, holding credentials: Credentials? = nil,
+    naming mayName: (_ profile: String) -> Bool = { _ in true }
+  ) {
     guard let derivation = profile.derivation, let source = profile.source else { return nil }
     self.init(
-      source: source.settings.name, policy: derivation.policyName, roleARN: derivation.roleARN,
+      source: mayName(source.settings.name) ? source.settings.name : nil,
+      policy: derivation.policyName, roleARN: derivation.roleARN,
       policySHA256: credentials?.session?.policySHA256,
       tokenUtilization: credentials?.session?.tokenUtilization)
   }

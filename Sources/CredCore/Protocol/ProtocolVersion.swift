@@ -5,6 +5,20 @@ enum ProtocolVersion {
 
   static var operations: [String] { OperationName.allCases.map(\.rawValue) }
 
+  /// - Parameter chosen: nil for all.
+  static func operations(among chosen: Set<String>?) -> [String] {
+    operations.filter { chosen?.contains($0) ?? true }
+  }
+
+  /// The features without those of other operations than the chosen ones.
+  static func features(of chosen: Set<String>?) -> [String] {
+    guard let chosen else { return features }
+    return features.filter { feature in
+      let word = String(feature.prefix { $0 != "." })
+      return OperationName(rawValue: word) == nil || chosen.contains(word)
+    }
+  }
+
   /// Additions to the operations of earlier versions: keys of requests and replies, and events. A
   /// name never changes its meaning.
   static let features = [

@@ -114,15 +114,30 @@ extension RenderedReply {
   }
 
   /// The reply to `ping`.
-  public static func ping(version: String, pid: Int32) -> RenderedReply {
+  ///
+  /// - Parameters:
+  ///   - operations: what there is over a socket with a cap; nil for all.
+  ///   - profiles: those that are open to the caller there.
+  public static func ping(
+    version: String, pid: Int32, operations: Set<String>? = nil, profiles: [String] = []
+  ) -> RenderedReply {
     RenderedReply { writer in
       writer.field("Daemon") { writer in
         writer.field("Version", version)
         writer.field("Pid", Int64(pid))
       }
       writer.field("Protocol", Int64(ProtocolVersion.number))
-      writer.field("Operations", ProtocolVersion.operations)
-      writer.field("Features", ProtocolVersion.features)
+      writer.field("Operations", ProtocolVersion.operations(among: operations))
+      writer.field("Features", ProtocolVersion.features(of: operations))
+      guard operations != nil else { return }
+      writer.key("Profiles")
+      writer.beginArray()
+      for profile in profiles {
+        writer.beginObject()
+        writer.field("Profile", profile)
+        writer.endObject()
+      }
+      writer.endArray()
     }
   }
 
@@ -168,6 +183,13 @@ public struct ProtocolError: Error, Equatable, Sendable {
   /// of the next request is unknown.
   public static let requestTooLarge = ProtocolError(
     .requestTooLarge, "a request line must not be longer than \(Limits.Line.bytes) bytes")
+
+  /// The answer to everybody at a socket with a cap that has no section, or is not passed as one.
+  public static let closedSocket = ProtocolError(
+    .accessDenied, "credd serves nothing at this socket: its journal says why")
+
+  /// What a user does about a `SignInRequired` over a socket with a cap.
+  public static let signInElsewhere = "sign in outside of this socket"
 }
 
 /// The error codes of replies. Scripts depend on the spelling.

@@ -16,9 +16,12 @@ public struct Request: Sendable, Equatable {
   /// `{}` asks for the credentials of the profile `default`. Keys that the operation does not have
   /// are errors: a client would notice a misspelt `min_ttl` only when its credentials expire early.
   ///
+  /// - Parameter standard: the profile of a request that names none.
   /// - Throws: `InvalidRequest`, `UnknownOperation` or `UnknownProfile`. Positions are bytes from
   ///   the start of the line, counted from 0.
-  public static func parse(_ line: [UInt8]) throws(RequestError) -> Request {
+  public static func parse(
+    _ line: [UInt8], standardProfile standard: String = ProfileName.default
+  ) throws(RequestError) -> Request {
     let value: JSONValue
     do {
       value = try JSONValue.parse(line, limits: Limits.Line.json)
@@ -29,7 +32,7 @@ public struct Request: Sendable, Equatable {
     }
     var id: RequestID?
     do throws(ProtocolError) {
-      let object = try RequestObject(value)
+      let object = try RequestObject(value, standardProfile: standard)
       id = try object.id()
       return Request(
         id: id, purpose: try object.purpose(), operation: try Operation(object))

@@ -2,13 +2,18 @@
 struct RequestObject {
   private let value: JSONValue
   private let members: [JSONMember]
+  private let standardProfile: String
 
-  init(_ value: JSONValue) throws(ProtocolError) {
+  /// - Parameter standard: the profile of a request that names none.
+  init(
+    _ value: JSONValue, standardProfile standard: String = ProfileName.default
+  ) throws(ProtocolError) {
     guard case .object(let members) = value else {
       throw .invalid(#"a request must be an object such as {"op":"get"}"#)
     }
     self.value = value
     self.members = members
+    standardProfile = standard
   }
 
   func id() throws(ProtocolError) -> RequestID? {
@@ -108,7 +113,7 @@ extension RequestObject {
   }
 
   func profile() throws(ProtocolError) -> String {
-    guard let name = try text("profile") else { return ProfileName.default }
+    guard let name = try text("profile") else { return standardProfile }
     guard name.isProfileName else {
       throw ProtocolError(
         .unknownProfile,

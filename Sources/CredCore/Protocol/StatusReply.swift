@@ -105,6 +105,7 @@ extension JSONWriter {
       beginObject()
       field("Kind", listener.kind.rawValue)
       field("Address", listener.address)
+      field("Problem", listener.problem)
       endObject()
     }
     endArray()
@@ -167,16 +168,24 @@ public struct ListenerReport: Sendable, Equatable {
     case endpoint
     /// For units that name the socket in `LoadCredential=`.
     case tokens
+    /// For requests of this protocol, over a socket with a cap.
+    case capped
   }
 
   public var kind: Kind
   /// A path, or a loopback address with its port.
   public var address: String
+  /// Why nobody is served there, and what to do; nil if clients are served.
+  public var problem: String?
 
-  public init(_ kind: Kind, address: String) {
+  public init(_ kind: Kind, address: String, problem: String? = nil) {
     self.kind = kind
     self.address = address
+    self.problem = problem
   }
+
+  /// The problem with its place.
+  public var trouble: String? { problem.map { "\(address): \($0)" } }
 }
 
 /// The daemon's part of `status`. Counters start at zero with the daemon.

@@ -14,7 +14,7 @@ extension SessionMachine {
       // Of a login without a subject nobody can be asked: it goes to Cognito by itself.
       guard let subject = LoginSubject.subject(of: login.token), !before.knows(login.provider)
       else { continue }
-      signIn?.before.endedLogins.add(login.provider, subject: subject)
+      signIn?.before.endedLogins.add(login.provider, subject: subject, of: identity)
       signIn?.notedLogins.append(login.provider)
     }
   }
@@ -25,7 +25,7 @@ extension SignInUnderWay {
   func before(_ failure: UpstreamFailure) -> Held {
     guard failure.showsThatNothingIsLinked else { return before }
     var before = before
-    for provider in notedLogins { before.endedLogins.remove(provider) }
+    for provider in notedLogins { before.endedLogins.remove(provider, before.identityID) }
     return before
   }
 }

@@ -23,15 +23,19 @@ public struct ConfigurationInspection {
 
   /// Reads the configuration, too, and the files of policies as the daemon's user.
   ///
-  /// - Parameter credentials: the folder that `${CREDENTIALS_DIRECTORY}` was assumed to be.
+  /// - Parameters:
+  ///   - credentials: the folder that `${CREDENTIALS_DIRECTORY}` was assumed to be.
+  ///   - neighbours: the daemon's other sockets.
   /// - Throws: if a file of the configuration cannot be read.
-  public init(of path: String, credentials: String?) throws(SystemError) {
+  public init(
+    of path: String, credentials: String?, beside neighbours: SocketNeighbours
+  ) throws(SystemError) {
     let sources = try ConfigurationFiles.sources(of: path)
     var names = BoundedWait()
     user = ServiceUser(becoming: &names)
     self.names = names
     let policies = PolicyCheck(user, credentials: credentials)
-    reading = ConfigurationFiles.read(sources, policyFile: policies.read)
+    reading = ConfigurationFiles.read(sources, policyFile: policies.read, beside: neighbours)
     unseenPolicies = policies.unseen
     self.credentials = credentials
     scope = .everything
@@ -91,6 +95,11 @@ public struct ConfigurationInspection {
     let configuration = reading.understood
     checkNames(configuration)
     checkSections(configuration)
+    for (_, socket) in configuration.sockets.sorted(by: { $0.key < $1.key }) {
+      check(socket)
+      guard configuration.daemon.exitOnIdle != nil else { continue }
+      unchecked.append("daemon: exit_on_idle: whether systemd passes \(socket.title)")
+    }
   }
 
   private mutating func checkSections(_ configuration: Configuration) {
@@ -176,6 +185,14 @@ public struct ConfigurationInspection {
       place,
       "profile '\(profile.name)' admits every user of this host: set allow_users, "
         + "allow_groups or allow_units, or 'allow_users = *' if everybody is meant")
+  }
+
+  /// What is there must be a socket: systemd's, or that of a daemon which has ended.
+  private mutating func check(_ socket: SocketSettings) {
+    let (path, place) = ("\(socket.path)", Place(section: "socket \(socket.path)"))
+    guard let facts = look(at: path, place, { FileFacts(path) }), facts.failure == 0 else { return }
+    guard facts.kind != S_IFSOCK else { return }
+    fail(place, "\(socket.title): this is no socket: remove it, or choose another path")
   }
 
   // MARK: Files

@@ -6,19 +6,26 @@ internal import Glibc
 public enum ConfigurationFiles {
   /// Reads `path` and `path.d/*.conf` in the order of their names.
   ///
+  /// - Parameter neighbours: the daemon's other sockets.
   /// - Throws: if an existing file cannot be read, or if `path` itself is missing.
-  public static func read(_ path: String) throws(SystemError) -> ConfigurationReading {
-    read(try sources(of: path), policyFile: PolicyFile.read)
+  public static func read(
+    _ path: String, beside neighbours: SocketNeighbours = SocketNeighbours(others: [])
+  ) throws(SystemError) -> ConfigurationReading {
+    read(try sources(of: path), policyFile: PolicyFile.read, beside: neighbours)
   }
 
-  /// - Parameter policyFile: reads the file of a derived profile's policy.
+  /// - Parameters:
+  ///   - policyFile: reads the file of a derived profile's policy.
+  ///   - neighbours: the daemon's other sockets.
   static func read(
     _ sources: [ConfigurationSource],
-    policyFile: @escaping (_ path: String) -> Result<[UInt8], InvalidValue>
+    policyFile: @escaping (_ path: String) -> Result<[UInt8], InvalidValue>,
+    beside neighbours: SocketNeighbours
   ) -> ConfigurationReading {
-    Configuration.read(sources, policyFile: policyFile) { name in
+    let reading = Configuration.read(sources, policyFile: policyFile) { name in
       unsafe getenv(name).map { unsafe String(cString: $0) }
     }
+    return reading.beside(neighbours) { $0.withoutLinks }
   }
 
   static func sources(of path: String) throws(SystemError) -> [ConfigurationSource] {
@@ -62,6 +69,17 @@ public enum ConfigurationFiles {
       bytes.append(contentsOf: chunk[..<count])
     }
     return ConfigurationSource(name: path, bytes: bytes)
+  }
+}
+
+extension UnixSocketPath {
+  /// The path with the real name of its folder; the path itself if there is no such folder.
+  fileprivate var withoutLinks: UnixSocketPath {
+    guard let real = unsafe realpath(String(decoding: folder, as: UTF8.self), nil) else {
+      return self
+    }
+    defer { unsafe free(real) }
+    return moved(to: unsafe String(cString: real).utf8)
   }
 }
 

@@ -6,38 +6,39 @@ internal import Glibc
 /// Accepts and refuses new clients.
 extension ClientServer {
   /// Accepts clients from `listener`, which the caller still owns.
-  func listen(on listener: Int32) throws(SystemError) {
-    credd_refuse_descriptors(listener)
-    if credd_refuse_senders(listener) { namesSenders = true }
+  func listen(on descriptor: Int32, as socket: ClientSocket = .main) throws(SystemError) {
+    credd_refuse_descriptors(descriptor)
+    if credd_refuse_senders(descriptor) { namesSenders = true }
+    let listener = ClientListener(descriptor: descriptor, socket: socket)
     listeners.append(listener)
-    try SystemError.check(watch(listener), "watch descriptor \(listener)")
+    try SystemError.check(watch(listener), "watch descriptor \(descriptor)")
   }
 
   /// Accepts no more clients.
   func stopListening() {
-    listeners.forEach(loop.remove)
+    for listener in listeners { loop.remove(listener.descriptor) }
     listeners.removeAll()
   }
 
   /// The token of a listener, which no connection has: see ``ConnectionTable``.
-  static func token(of listener: Int32) -> UInt64 { UInt64(listener) }
+  static func token(of listener: ClientListener) -> UInt64 { UInt64(listener.descriptor) }
 
-  private func watch(_ listener: Int32) -> Int32 {
-    loop.add(listener, CREDD_EPOLL_IN, Self.token(of: listener))
+  private func watch(_ listener: ClientListener) -> Int32 {
+    loop.add(listener.descriptor, CREDD_EPOLL_IN, Self.token(of: listener))
   }
 
-  func accept(from listener: Int32, _ events: UInt32) {
+  func accept(from listener: ClientListener, _ events: UInt32) {
     // If another process shuts down a shared listener, the listener stays ready for ever without a
     // client.
     guard events & (CREDD_EPOLL_HUP | CREDD_EPOLL_ERR) == 0 else {
-      loop.remove(listener)
-      return listeners.removeAll { $0 == listener }
+      loop.remove(listener.descriptor)
+      return listeners.removeAll { $0.descriptor == listener.descriptor }
     }
     let now = loop.now
     let end = now + ServerLimits.turnTime
     var admitted = 0
     while admitted < ServerLimits.acceptsPerTurn {
-      let descriptor = credd_accept(listener)
+      let descriptor = credd_accept(listener.descriptor)
       switch -descriptor {
       case EAGAIN:
         return
@@ -50,7 +51,7 @@ extension ClientServer {
         pauseAccepting()
         return
       default:
-        if admit(descriptor, now) {
+        if admit(descriptor, at: listener.socket, now) {
           admitted += 1
         } else if loop.now >= end {
           return
@@ -60,7 +61,7 @@ extension ClientServer {
   }
 
   private func pauseAccepting() {
-    listeners.forEach(loop.remove)
+    for listener in listeners { loop.remove(listener.descriptor) }
     acceptTimer?.arm(at: loop.now + limits.acceptPause)
   }
 
@@ -73,25 +74,30 @@ extension ClientServer {
 
   /// - Returns: false for a client that is closed at once. That takes no object and no turn: a user who
   ///   connects without end fills the backlog, in which other users wait behind.
-  private func admit(_ descriptor: Int32, _ now: Instant) -> Bool {
+  private func admit(_ descriptor: Int32, at socket: ClientSocket, _ now: Instant) -> Bool {
+    if let error = receiver.refusal(at: socket) {
+      refuse(descriptor, error)
+      return false
+    }
     guard let peer = try? Peer.connected(to: descriptor) else {
       credd_close_client(descriptor, true)
       return false
     }
     let account = receiver.account(of: peer.uid)
-    _ = table.move(peer.uid, to: account)
-    if let error = excess(of: peer.uid, in: account, with: 1) {
+    let place = UserPlace(uid: peer.uid, allowance: socket.allowance)
+    table.move(place, to: account)
+    if let error = excess(of: place, in: account, with: 1) {
       countExcess(error, of: peer)
       refuse(descriptor, error)
       return false
     }
     if namesSenders { _ = credd_refuse_senders(descriptor) }
-    let connection = table.insert(descriptor, peer, in: account, self, now)
+    let connection = table.insert(descriptor, peer, at: place, in: account, self, now)
     guard loop.add(descriptor, Self.interest, connection.token) == 0 else {
       close(connection)
       return false
     }
-    connection.client = receiver.connected(connection, connection)
+    connection.client = receiver.connected(connection, connection, at: socket)
     // The request has usually arrived already.
     connection.events = CREDD_EPOLL_IN
     queue.append(connection)

@@ -7,19 +7,20 @@ extension ClientServer {
   /// The limit that a user's connections are beyond; nil if there is none.
   ///
   /// - Parameter new: how many are not in the table yet.
-  func excess(of uid: UInt32, in account: Account?, with new: Int) -> ProtocolError? {
-    let isReserved = limits.reservedUsers.contains(uid)
+  func excess(of place: UserPlace, in account: Account?, with new: Int) -> ProtocolError? {
+    // Over a socket with a cap nobody is an administrator.
+    let isReserved = place.allowance == nil && limits.reservedUsers.contains(place.uid)
     let most = limits.connections + (isReserved ? Limits.Client.reservedConnections : 0)
     guard table.count + new <= most else {
       return Self.tooMany("daemon", limits.connections, "max_connections")
     }
     // Their own limit keeps root's programs from taking the last ones.
-    guard table.count(ofUser: uid) + new <= limits.connectionsPerUser else {
+    guard table.count(of: place) + new <= limits.connectionsPerUser else {
       return Self.tooMany("user", limits.connectionsPerUser, "max_connections_per_user")
     }
     guard !isReserved else { return nil }
     let (whose, limit) = limits.share(of: account)
-    guard table.count(of: account) + new <= limit else {
+    guard table.count(of: account, at: place.allowance) + new <= limit else {
       let key = limit == limits.connectionsPerUser ? "max_connections_per_user" : "max_connections"
       return Self.tooMany(whose, limit, key)
     }
@@ -40,10 +41,18 @@ extension ClientServer {
   /// account has no room.
   func accountKnown(_ uid: UInt32) {
     let account = receiver.account(of: uid)
-    guard table.move(uid, to: account), table.count(of: account) > limits.share(of: account).limit
-    else { return }
-    for connection in connections where connection.peer.uid == uid {
-      guard let error = excess(of: uid, in: account, with: 0) else { return }
+    for allowance in Set(listeners.map(\.socket.allowance)).union([nil]) {
+      let place = UserPlace(uid: uid, allowance: allowance)
+      guard table.move(place, to: account),
+        table.count(of: account, at: allowance) > limits.share(of: account).limit
+      else { continue }
+      refuseExcess(of: place, in: account)
+    }
+  }
+
+  private func refuseExcess(of place: UserPlace, in account: Account?) {
+    for connection in connections where connection.user.place == place {
+      guard let error = excess(of: place, in: account, with: 0) else { return }
       countExcess(error, of: connection.peer)
       refuse(connection, error)
     }

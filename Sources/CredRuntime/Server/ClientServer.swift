@@ -14,7 +14,7 @@ internal import Glibc
   let queue = ReadyQueue()
   /// Requests that may still be answered in this turn. Below zero after a very slow one.
   private(set) var linesLeft = 0
-  var listeners: [Int32] = []
+  var listeners: [ClientListener] = []
   /// Whether a listener was set to add the sender to each message. Then clients that connected
   /// earlier need `credd_refuse_senders` too.
   var namesSenders = false

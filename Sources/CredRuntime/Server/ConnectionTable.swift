@@ -8,10 +8,26 @@ final class ConnectionTable {
   /// Never 0: tokens with 0 belong to no connection. Its highest bit is never set: tokens with it
   /// belong to the endpoint.
   private(set) var generation: UInt32 = 0
-  private var users: [UInt32: UserQueue] = [:]
+  private var users: [UserPlace: UserQueue] = [:]
   /// Open connections by account. Those of users who are being looked up are under nil.
-  private var shares: [Account?: Int] = [:]
+  private var shares: [Share: Int] = [:]
   private(set) var count = 0
+
+  /// An account, at a socket with a cap or at all other sockets.
+  private struct Share: Hashable {
+    let account: Account?
+    let allowance: UnixSocketPath?
+
+    /// Uids without an owner, and users who are being looked up, are many: they have one share at all
+    /// sockets together.
+    init(_ account: Account?, at allowance: UnixSocketPath?) {
+      self.account = account
+      switch account {
+      case .user, .range: self.allowance = allowance
+      case .ownerless, nil: self.allowance = nil
+      }
+    }
+  }
 
   /// The connection of that token; nil if it is closed, even if another connection has its slot.
   subscript(token: UInt64) -> Connection? {
@@ -23,7 +39,8 @@ final class ConnectionTable {
   }
 
   func insert(
-    _ descriptor: Int32, _ peer: Peer, in account: Account?, _ server: ClientServer, _ now: Instant
+    _ descriptor: Int32, _ peer: Peer, at place: UserPlace, in account: Account?,
+    _ server: ClientServer, _ now: Instant
   ) -> Connection {
     generation = max((generation &+ 1) & 0x7FFF_FFFF, 1)
     let index: Int
@@ -34,15 +51,15 @@ final class ConnectionTable {
       slots.append(nil)
     }
     let token = UInt64(generation) << 32 | UInt64(index)
-    let user = users[peer.uid] ?? UserQueue(uid: peer.uid)
-    users[peer.uid] = user
+    let user = users[place] ?? UserQueue(place)
+    users[place] = user
     move(user, to: account)
     let connection = Connection(
       descriptor: descriptor, peer: peer, user: user, token: token, accepted: now, server: server)
     slots[index] = connection
     count += 1
     user.connections += 1
-    addShare(1, to: account)
+    addShare(1, to: account, at: place.allowance)
     return connection
   }
 
@@ -52,42 +69,46 @@ final class ConnectionTable {
     free.append(index)
     count -= 1
     connection.user.connections -= 1
-    addShare(-1, to: connection.user.account)
-    if connection.user.connections == 0 { users[connection.peer.uid] = nil }
+    let user = connection.user
+    addShare(-1, to: user.account, at: user.place.allowance)
+    if user.connections == 0 { users[user.place] = nil }
   }
 
-  /// Open connections of one uid.
-  func count(ofUser uid: UInt32) -> Int { users[uid]?.connections ?? 0 }
+  /// Open connections of one uid there.
+  func count(of place: UserPlace) -> Int { users[place]?.connections ?? 0 }
 
-  /// Open connections of all uids of an account.
-  func count(of account: Account?) -> Int { shares[account, default: 0] }
+  /// Open connections of all uids of an account there.
+  func count(of account: Account?, at allowance: UnixSocketPath?) -> Int {
+    shares[Share(account, at: allowance), default: 0]
+  }
 
-  /// - Returns: whether the uid has connections.
-  func move(_ uid: UInt32, to account: Account?) -> Bool {
-    guard let user = users[uid] else { return false }
+  /// - Returns: whether the uid has connections there.
+  @discardableResult
+  func move(_ place: UserPlace, to account: Account?) -> Bool {
+    guard let user = users[place] else { return false }
     move(user, to: account)
     return true
   }
 
   private func move(_ user: UserQueue, to account: Account?) {
     guard user.account != account else { return }
-    addShare(-user.connections, to: user.account)
+    addShare(-user.connections, to: user.account, at: user.place.allowance)
     user.account = account
-    addShare(user.connections, to: account)
+    addShare(user.connections, to: account, at: user.place.allowance)
   }
 
-  private func addShare(_ difference: Int, to account: Account?) {
-    let left = count(of: account) + difference
-    shares[account] = left > 0 ? left : nil
+  private func addShare(_ difference: Int, to account: Account?, at allowance: UnixSocketPath?) {
+    let left = count(of: account, at: allowance) + difference
+    shares[Share(account, at: allowance)] = left > 0 ? left : nil
   }
 
   /// All open connections, in no order.
   var all: [Connection] { slots.compactMap { $0 } }
 }
 
-/// One Unix user's share of the server, for all the user's connections.
+/// One Unix user's share of the server, for all the user's connections at one place.
 final class UserQueue {
-  let uid: UInt32
+  let place: UserPlace
   /// The account for which the connections count; nil while the user is being looked up.
   var account: Account?
   /// Open connections.
@@ -104,8 +125,8 @@ final class UserQueue {
   fileprivate var next: UserQueue?
   fileprivate var isQueued = false
 
-  init(uid: UInt32) {
-    self.uid = uid
+  init(_ place: UserPlace) {
+    self.place = place
   }
 
   var hasReady: Bool { firstReady != nil }

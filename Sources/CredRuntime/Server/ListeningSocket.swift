@@ -9,6 +9,10 @@ public struct ListeningSocket: ~Copyable {
   /// The file's identity at bind, so that another file at the path is not removed.
   private let inode: (UInt64, UInt64)
 
+  /// The mode of sockets for clients. The daemon of the whole host lets every user connect, and the
+  /// kernel's uid decides. A user's daemon serves only that user.
+  public static var modeOfClients: UInt32 { ProcessHardening.isRoot ? 0o666 : 0o600 }
+
   /// - Parameter mode: the mode of the socket file. Access depends only on the client's uid, not on
   ///   the mode.
   public init(path: String, mode: UInt32, backlog: Int32 = 4096) throws(SystemError) {
@@ -34,21 +38,6 @@ public struct ListeningSocket: ~Copyable {
   }
 }
 
-extension ListenerReport {
-  /// A listening Unix socket, by its path. An abstract name has an `@` in place of its first NUL.
-  init(_ kind: Kind, boundTo descriptor: Int32) {
-    var name = [UInt8](repeating: 0, count: 128)
-    let count = unsafe credd_own_name(descriptor, &name, name.count)
-    var bytes = name.prefix(max(count, 0))
-    if bytes.first == 0 {
-      bytes = [UInt8(ascii: "@")] + bytes.dropFirst()
-    } else {
-      bytes = bytes.prefix { $0 != 0 }
-    }
-    self.init(kind, address: String(decoding: bytes, as: UTF8.self))
-  }
-}
-
 /// Ends a daemon that cannot serve.
 ///
 /// systemd would restart a daemon that ends with waiting clients, then close the socket. So credd
@@ -59,29 +48,33 @@ extension ListeningSocket {
   ///
   /// - Parameters:
   ///   - listeners: non-blocking listening sockets; they stay open and untouched.
+  ///   - closed: the same of sockets with a cap. Without a configuration there is no section for them.
   ///   - endpoint: the endpoint's sockets, whose clients get an answer too. Units get their tokens,
   ///     because they must not fail to start because of a mistake in the configuration.
   public static func refuseAll(
-    _ message: String, on listeners: [Int32], _ endpoint: EndpointSockets = EndpointSockets()
+    _ message: String, on listeners: [Int32], closed: [Int32] = [],
+    _ endpoint: EndpointSockets = EndpointSockets()
   ) {
-    refuseAll(message, on: listeners, endpoint, now: credd_boottime)
+    refuseAll(message, on: listeners, closed: closed, endpoint, now: credd_boottime)
   }
 
   /// - Parameter now: nanoseconds on any clock.
   static func refuseAll(
-    _ message: String, on listeners: [Int32], _ endpoint: EndpointSockets = EndpointSockets(),
-    now: () -> Int64
+    _ message: String, on listeners: [Int32], closed: [Int32] = [],
+    _ endpoint: EndpointSockets = EndpointSockets(), now: () -> Int64
   ) {
-    let closed = ClosedEndpoint(endpoint)
-    guard !listeners.isEmpty || !endpoint.isEmpty else { return }
+    let http = ClosedEndpoint(endpoint)
+    guard !listeners.isEmpty || !closed.isEmpty || !endpoint.isEmpty else { return }
+    let refusal = RenderedReply.error(.closedSocket).bytes
     let line = RenderedReply.error(ProtocolError(.internal, message)).bytes
     let end = now() + ServerLimits.refusalNanoseconds
-    var polled = (listeners + closed.descriptors).map {
+    var polled = (listeners + closed + http.descriptors).map {
       pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
     }
     while true {
       for listener in listeners { answerAll(line, on: listener) }
-      closed.answerAll()
+      for listener in closed { answerAll(refusal, on: listener) }
+      http.answerAll()
       let left = end - now()
       guard left > 0 else { return }
       unsafe poll(&polled, nfds_t(polled.count), Int32(left / 1_000_000) + 1)

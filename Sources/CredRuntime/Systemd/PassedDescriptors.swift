@@ -2,6 +2,7 @@ internal import CLinux
 internal import CSystemd
 internal import CredCore
 internal import CredLoopback
+internal import CredService
 internal import Glibc
 public import Logging
 
@@ -19,9 +20,11 @@ public struct PassedDescriptors: Sendable {
     }
   }
 
-  /// Listening sockets of any name. credd never unlinks them, because they belong to systemd, which
+  /// Listening sockets of any other name. credd never unlinks them, because they belong to systemd, which
   /// keeps listening after this process has ended (gitsign#830).
   public private(set) var listeners: [Named] = []
+  /// Unix listeners named `capped`, which serve only what a section `[socket PATH]` says.
+  public private(set) var capped: [Named] = []
   /// Session stores. There is one, or two if a process was killed while it replaced one.
   public private(set) var stores: [Named] = []
   /// The endpoint's sockets: a listener on loopback named `endpoint`, one on a path named `tokens`,
@@ -60,6 +63,8 @@ public struct PassedDescriptors: Sendable {
       try SystemError.check(credd_set_nonblocking(passed.descriptor), "prepare \(what)")
       if passed.name == Self.tokensName {
         endpoint.tokens.append(passed.descriptor)
+      } else if passed.name == ClientSocket.nameOfCapped {
+        capped.append(passed)
       } else {
         listeners.append(passed)
       }

@@ -18,6 +18,11 @@ extension Admittance {
     return forOthers ? configuration.current.needs.others : configuration.current.needs.own
   }
 
+  /// The needs for a decision about all profiles that there are for a client.
+  func needsOfAll(_ client: Client) -> CallerNeeds {
+    client.door.cap?.needs ?? configuration.current.needs.own
+  }
+
   private func query(_ needs: CallerNeeds, about client: Client) -> UserQuery {
     // The kernel names no groups of a TCP connection: only the user database does.
     let mayBeMember =
@@ -142,6 +147,7 @@ extension Admittance {
 
   /// Whether a caller may see all sessions; nil while the caller is being looked up.
   func isAdmin(_ client: Client, _ now: Instant) -> Bool? {
+    guard case .main = client.door else { return false }
     // Keeps what was decided about a profile.
     let decided = client.decision
     defer { client.decision = decided }

@@ -21,18 +21,18 @@ extension Admittance {
     }
   }
 
-  /// A caller's own sessions, in the profiles that it may use now, by the profiles' names. Sessions
-  /// of a former owner of the caller's uid are dropped.
-  func claimSessions(of caller: Caller, _ now: Instant) -> [Session] {
+  /// A caller's own sessions, in the profiles behind the door that it may use now, by the profiles'
+  /// names. Sessions of a former owner of the caller's uid are dropped.
+  func claimSessions(of caller: Caller, behind door: Door, _ now: Instant) -> [Session] {
     let owner = SessionOwner(name: caller.userName)
     return sessions.sessions(of: caller.uid).filter {
-      $0.profile.access.allows(caller) && claim($0, for: owner, now)
+      $0.profile.access.allows(caller) && claim($0, for: owner, now) && door.has($0.key.profile)
     }
   }
 
-  /// The names of the profiles that a caller may use now, sorted.
-  func profiles(of caller: Caller) -> [String] {
-    configuration.profileNames.filter {
+  /// The names of the profiles behind the door that a caller may use now, sorted.
+  func profiles(of caller: Caller, behind door: Door) -> [String] {
+    (door.cap?.profileNames ?? configuration.profileNames).filter {
       configuration[$0]?.access.allows(caller) ?? false
     }
   }
@@ -46,11 +46,13 @@ extension Admittance {
   }
 
   /// The profiles that are derived from another one and are open to a client, sorted.
-  func derivedProfiles(of source: Profile, openTo client: Client, _ now: Instant) -> [String] {
+  func derivedProfiles(
+    of source: Profile, openTo client: Client, behind door: Door, _ now: Instant
+  ) -> [String] {
     guard case .known(let caller) = caller(client, configuration.current.needs.own, now) else {
       return []
     }
-    return profiles(of: caller).filter {
+    return profiles(of: caller, behind: door).filter {
       configuration[$0]?.isDerived(from: source.settings.name) ?? false
     }
   }

@@ -64,8 +64,11 @@ final class Admittance {
     since: Instant? = nil
   ) -> Decision {
     let client = requester.client
-    let profile = configuration[name]
-    let needs = self.needs(of: profile, forOthers: other != nil)
+    // What is not behind the client's door is looked for in the same way as what is nowhere.
+    let profile = client.door.has(name) ? configuration[name] : nil
+    let needs =
+      client.door.cap.flatMap { profile == nil ? $0.needs : nil }
+      ?? self.needs(of: profile, forOthers: other != nil)
     let caller: Caller
     switch self.caller(client, needs, now, since: since) {
     case .known(let known): caller = known
@@ -283,6 +286,7 @@ final class Admittance {
   /// A caller that may not use every profile does not learn which ones exist. Nor does one for whom that
   /// takes longer than a turn to tell, except root, which can read the configuration.
   private func unknown(_ name: String, _ caller: Caller, _ client: Client) -> ProtocolError {
+    guard case .main = client.door else { return Self.notForYou(name) }
     let key = SessionKey(uid: caller.uid, profile: name)
     if removedSessions[key] == SessionOwner(name: caller.userName) { return Self.removed(name) }
     let configuration = configuration.current

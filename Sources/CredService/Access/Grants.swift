@@ -69,15 +69,15 @@ final class Grants {
   /// counts as a session even before its first use.
   private func watchAll(_ turn: Turn) {
     let client = turn.client
-    switch admittance.caller(client, configuration.current.needs.own, turn.now) {
+    switch admittance.caller(client, admittance.needsOfAll(client), turn.now) {
     case .pending: turn.waitForCaller()
     case .unknown(let error): turn.refuse(error)
     case .known(let caller):
-      let own = admittance.claimSessions(of: caller, turn.now)
+      let own = admittance.claimSessions(of: caller, behind: turn.door, turn.now)
       watches.subscribe(
         client, Watch(.all, of: SessionOwner(name: caller.userName), id: turn.request.id))
       grantWatch(of: client, to: caller)
-      for name in admittance.profiles(of: caller) {
+      for name in admittance.profiles(of: caller, behind: turn.door) {
         if let session = own.first(where: { $0.key.profile == name }) {
           watches.sendPresentState(of: session, client)
         } else if configuration[name]?.access.isOpen ?? false {
@@ -101,7 +101,7 @@ final class Grants {
 
   /// Starts or renews a client's watch of all of its sessions.
   func grantWatch(of client: Client, to caller: Caller) {
-    client.watch?.visible = Set(admittance.profiles(of: caller))
+    client.watch?.visible = Set(admittance.profiles(of: caller, behind: client.door))
     watches.allow(client, until: accessEnd(client))
   }
 
@@ -154,6 +154,9 @@ final class Grants {
 
   private func recheckWatch(_ client: Client, _ now: Instant) {
     guard let watch = client.watch, watch.allowedUntil <= now else { return }
+    if let error = client.door.refusal(of: .watch(profile: nil)) {
+      return watches.end(client, error)
+    }
     guard case .profile(let name) = watch.scope else { return recheckWatchOfAll(client, now) }
     // A watch makes no session, so an unused session stays forgotten.
     switch admittance.decide(name, for: Requester(client: client, purpose: nil), now) {
@@ -179,11 +182,11 @@ final class Grants {
   }
 
   private func recheckWatchOfAll(_ client: Client, _ now: Instant) {
-    switch admittance.caller(client, configuration.current.needs.own, now) {
+    switch admittance.caller(client, admittance.needsOfAll(client), now) {
     case .known(let caller):
       let before = client.watch?.visible ?? []
       // Drops sessions that belonged to another person.
-      let own = admittance.claimSessions(of: caller, now)
+      let own = admittance.claimSessions(of: caller, behind: client.door, now)
       guard client.watch != nil else { return }
       if let error = refusal(ofWatchBy: caller, client) { return watches.end(client, error) }
       grantWatch(of: client, to: caller)
@@ -213,6 +216,7 @@ final class Grants {
     guard let waiting = client.waiting, waiting.allowedUntil <= now else { return }
     guard let session = waiting.session else { return routeAgain(waiting, client) }
     let turn = clients.turn(waiting, client)
+    if let error = turn.door.refusal(of: turn.request.operation) { return refuseWait(turn, error) }
     let resolution = admittance.resolve(
       session.key.profile, inNameOf: waiting.request.otherUser, for: turn.requester, now)
     switch resolution {
@@ -269,14 +273,27 @@ final class Grants {
   ///
   /// - Parameter withdrawn: profiles that may be closed to users now. Clients that watch all of
   ///   their sessions get their events again once access was decided.
-  func decideAnew(_ profiles: Set<String>, withdrawn: Set<String>, _ now: Instant) {
+  ///   - moved: clients for whom there is something else now, at a socket with a cap.
+  func decideAnew(
+    _ profiles: Set<String>, withdrawn: Set<String>, moved: [Client], _ now: Instant
+  ) {
     for user in clients.users.values { user.cachedAnswer = nil }
+    for client in moved { decideAnew(client, now) }
     for client in clients.inOrder {
       client.forgetAnswers()
       decideWaitAnew(client.waiting, profiles, withdrawn: withdrawn, now)
       decideWatchAnew(client, profiles, withdrawn: withdrawn, now)
       recheck(client, now)
     }
+  }
+
+  /// A client whose socket has another cap now, or none.
+  private func decideAnew(_ client: Client, _ now: Instant) {
+    client.waiting?.allowedUntil = now
+    client.waiting?.isUndecided = true
+    client.watch?.visible.formIntersection(client.door.cap?.profileNames ?? [])
+    client.watch?.allowedUntil = now
+    client.watch?.isUndecided = true
   }
 
   private func decideWaitAnew(

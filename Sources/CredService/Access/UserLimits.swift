@@ -21,7 +21,8 @@ struct CountedAction {
 
 /// What one user may make credd ask of others. A user without a name counts for its account.
 final class UserLimits {
-  private var calls = CallAllowance()
+  /// For each socket with a cap, and for all others together.
+  private var calls: [UnixSocketPath?: CallAllowance] = [:]
   private var accountActions = AccountLimiter()
   private var answers = AccountLimiter.ofAnswers
   private let clock: any Clock
@@ -39,8 +40,10 @@ final class UserLimits {
 
   /// Counts a request that forces an upstream call. Returns its refusal if its user has caused too
   /// many.
-  func refusalOfCall(by uid: UInt32) -> ProtocolError? {
-    calls.pause(of: accounts.number(of: uid), now: clock.now).map {
+  ///
+  /// - Parameter place: see ``ClientSocket/allowance``.
+  func refusalOfCall(by uid: UInt32, at place: UnixSocketPath? = nil) -> ProtocolError? {
+    calls[place, default: CallAllowance()].pause(of: accounts.number(of: uid), now: clock.now).map {
       figures.hit(.upstreamCalls)
       return ProtocolError(
         .tooManyRequests, "this user causes too many upstream calls: more than 2 a second",
@@ -49,7 +52,9 @@ final class UserLimits {
   }
 
   /// A call was made because the user asked.
-  func callSpent(by uid: UInt32) { calls.spent(by: accounts.number(of: uid), now: clock.now) }
+  func callSpent(by uid: UInt32, at place: UnixSocketPath? = nil) {
+    calls[place, default: CallAllowance()].spent(by: accounts.number(of: uid), now: clock.now)
+  }
 
   /// An action of `account` that is asked for now.
   func action(

@@ -10,6 +10,10 @@ package final class Client {
   let id: UInt64
   let user: ClientUser
   let transport: Transport
+  /// Without meaning for a client of the endpoint.
+  let socket: ClientSocket
+  /// What there is for the client; a reload may change it.
+  var door: Door
   unowned let sink: any ReplySink
   private var kernel: KernelFacts
 
@@ -40,11 +44,14 @@ package final class Client {
   var program = Program()
 
   init(
-    id: UInt64, user: ClientUser, transport: Transport, facts: any PeerFacts, sink: any ReplySink
+    id: UInt64, user: ClientUser, transport: Transport, at socket: ClientSocket = .main,
+    door: Door = .main, facts: any PeerFacts, sink: any ReplySink
   ) {
     self.id = id
     self.user = user
     self.transport = transport
+    self.socket = socket
+    self.door = door
     self.sink = sink
     kernel = KernelFacts(facts)
   }
@@ -121,9 +128,11 @@ extension Client {
   }
 }
 
-/// The state that all clients of one Unix user share.
+/// The state that all clients of one Unix user share, at a socket with a cap or at all others.
 final class ClientUser {
   let uid: UInt32
+  /// See ``ClientSocket/allowance``.
+  let allowance: UnixSocketPath?
   var clientCount = 0
   /// The last line and its answer, valid for every client of the user.
   var cachedAnswer: CachedAnswer?
@@ -132,8 +141,9 @@ final class ClientUser {
   /// The account for which these requests count.
   var account: Account
 
-  init(uid: UInt32, account: Account) {
+  init(uid: UInt32, at allowance: UnixSocketPath? = nil, account: Account) {
     self.uid = uid
+    self.allowance = allowance
     self.account = account
   }
 }

@@ -2,18 +2,27 @@ import CredCore
 
 /// The connected clients: which of them wait, and how they are answered.
 final class Clients {
+  private struct AccountPlace: Hashable {
+    let account: Account
+    let allowance: UnixSocketPath?
+  }
+
   private var byID: [UInt64: Client] = [:]
   private var lastID: UInt64 = 0
   /// Users with a client.
-  private(set) var users: [UInt32: ClientUser] = [:]
+  private(set) var users: [UserPlace: ClientUser] = [:]
   /// How many sessions have waiting requests, for each account.
-  private var waitingSessions: [Account: Int] = [:]
+  private var waitingSessions: [AccountPlace: Int] = [:]
+  private let doors: Doors
   private let clock: any Clock
   private let accounts: AccountDirectory
   private let journal: Journal
   private let figures: Figures
 
-  init(clock: any Clock, accounts: AccountDirectory, journal: Journal, figures: Figures) {
+  init(
+    doors: Doors, clock: any Clock, accounts: AccountDirectory, journal: Journal, figures: Figures
+  ) {
+    self.doors = doors
     self.clock = clock
     self.accounts = accounts
     self.journal = journal
@@ -22,13 +31,20 @@ final class Clients {
 
   // MARK: Connections
 
-  func connect(_ facts: any PeerFacts, _ sink: any ReplySink, by transport: Transport) -> Client {
-    let uid = facts.peer.uid
-    let user = users[uid] ?? ClientUser(uid: uid, account: accounts.known(uid))
-    users[uid] = user
+  func connect(
+    _ facts: any PeerFacts, _ sink: any ReplySink, by transport: Transport,
+    at socket: ClientSocket = .main
+  ) -> Client {
+    let place = UserPlace(uid: facts.peer.uid, allowance: socket.allowance)
+    let user =
+      users[place]
+      ?? ClientUser(uid: place.uid, at: place.allowance, account: accounts.known(place.uid))
+    users[place] = user
     user.clientCount += 1
     lastID += 1
-    let client = Client(id: lastID, user: user, transport: transport, facts: facts, sink: sink)
+    let client = Client(
+      id: lastID, user: user, transport: transport, at: socket, door: doors.door(of: socket),
+      facts: facts, sink: sink)
     byID[client.id] = client
     return client
   }
@@ -37,7 +53,8 @@ final class Clients {
   func remove(_ client: Client) {
     byID[client.id] = nil
     client.user.clientCount -= 1
-    if client.user.clientCount == 0 { users[client.user.uid] = nil }
+    guard client.user.clientCount == 0 else { return }
+    users[UserPlace(uid: client.user.uid, allowance: client.user.allowance)] = nil
   }
 
   subscript(_ id: UInt64) -> Client? { byID[id] }
@@ -59,7 +76,7 @@ final class Clients {
 
   /// Forgets the uid's kept answers: its next request is decided anew.
   func forgetAnswers(of uid: UInt32) {
-    users[uid]?.cachedAnswer = nil
+    for user in users.values where user.uid == uid { user.cachedAnswer = nil }
     for client in byID.values where client.peer.uid == uid { client.forgetAnswers() }
   }
 
@@ -76,7 +93,7 @@ final class Clients {
     guard let session = waiting.session else { return }
     settleAccount(of: client.user)
     let place = ObjectIdentifier(session)
-    if client.user.waitingSessions[place] == nil { countWaiting(1, in: client.user.account) }
+    if client.user.waitingSessions[place] == nil { countWaiting(1, of: client.user) }
     client.user.waitingSessions[place, default: 0] += 1
   }
 
@@ -90,7 +107,7 @@ final class Clients {
     let place = ObjectIdentifier(session)
     let left = (client.user.waitingSessions[place] ?? 0) - 1
     client.user.waitingSessions[place] = left > 0 ? left : nil
-    if left <= 0 { countWaiting(-1, in: client.user.account) }
+    if left <= 0 { countWaiting(-1, of: client.user) }
     return waiting
   }
 
@@ -121,7 +138,7 @@ final class Clients {
   func refusalOfWait(in session: Session, _ client: Client) -> ProtocolError? {
     settleAccount(of: client.user)
     guard session.machine.waiterCount == 0,
-      waitingSessions[client.user.account, default: 0] >= Limits.Client.waitingSessions
+      waitingSessions[place(of: client.user), default: 0] >= Limits.Client.waitingSessions
     else { return nil }
     figures.hit(.waitingSessions)
     return ProtocolError(
@@ -134,14 +151,21 @@ final class Clients {
   private func settleAccount(of user: ClientUser) {
     let account = accounts.known(user.uid)
     guard account != user.account else { return }
-    countWaiting(-user.waitingSessions.count, in: user.account)
+    countWaiting(-user.waitingSessions.count, of: user)
     user.account = account
-    countWaiting(user.waitingSessions.count, in: account)
+    countWaiting(user.waitingSessions.count, of: user)
   }
 
-  private func countWaiting(_ difference: Int, in account: Account) {
-    let count = waitingSessions[account, default: 0] + difference
-    waitingSessions[account] = count > 0 ? count : nil
+  private func countWaiting(_ difference: Int, of user: ClientUser) {
+    let place = place(of: user)
+    let count = waitingSessions[place, default: 0] + difference
+    waitingSessions[place] = count > 0 ? count : nil
+  }
+
+  /// Accounts without an owner have one allowance at all sockets together: their uids are many.
+  private func place(of user: ClientUser) -> AccountPlace {
+    AccountPlace(
+      account: user.account, allowance: user.account == .ownerless ? nil : user.allowance)
   }
 
   // MARK: Answers

@@ -43,13 +43,16 @@ struct Turn {
 
   var requester: Requester { Requester(client: client, purpose: request.purpose) }
 
+  /// What there is for the client.
+  var door: Door { client.door }
+
   /// Whether the client is still connected: a write that fails removes it.
   var isOpen: Bool { clients[client.id] != nil }
 
   func give(_ reply: RenderedReply) { clients.give(reply, self) }
 
   func refuse(_ error: ProtocolError) {
-    clients.refuse(error, id: request.id, asked: asked, client)
+    clients.refuse(door.worded(error), id: request.id, asked: asked, client)
   }
 
   /// Gives a session's state, perhaps with a page for the user to open.
@@ -60,7 +63,7 @@ struct Turn {
         identityID: session.machine.identityID, signedIn: clients.signedIn(to: session),
         logoutURL: logoutURL,
         derived: DerivedReport(
-          session.profile, holding: session.machine.credentials?.credentials)))
+          session.profile, holding: session.machine.credentials?.credentials, naming: door.has)))
   }
 
   /// Lets the request wait until its caller is looked up: then the request starts again.

@@ -46,7 +46,7 @@ final class Watches {
 
   func send(_ event: SessionEvent, _ profile: String, _ client: Client) {
     var bytes: [UInt8] = []
-    RenderedReply.event(event, profile: profile)
+    RenderedReply.event(event.worded(for: client.door), profile: profile)
       .append(to: &bytes, id: client.watch?.id)
     client.sink.send(bytes)
   }
@@ -120,5 +120,13 @@ final class Watches {
     case .expiring(let error):
       return .degraded(error, expiration: machine.expiration)
     }
+  }
+}
+
+extension SessionEvent {
+  /// The event in the words for a door.
+  fileprivate func worded(for door: Door) -> SessionEvent {
+    guard case .degraded(let error, let expiration) = self else { return self }
+    return .degraded(door.worded(error), expiration: expiration)
   }
 }

@@ -210,14 +210,25 @@ package protocol LineReceiving: AnyObject {
   /// The account for which a user's connections count. Nil while the user is looked up; then a call
   /// of the server's `accountKnown` follows.
   func account(of uid: UInt32) -> Account?
+  /// The answer to every client of a socket; nil if its clients are served.
+  func refusal(at socket: ClientSocket) -> ProtocolError?
   /// Makes a client for a new connection.
-  func connected(_ facts: any PeerFacts, _ sink: any ReplySink) -> Client
+  func connected(
+    _ facts: any PeerFacts, _ sink: any ReplySink, at socket: ClientSocket
+  ) -> Client
   /// Answers a line through the client's sink, at once or later.
   ///
   /// - Returns: how much longer the answer took than a cached one.
   func receive(_ line: borrowing Span<UInt8>, from client: Client, now: Instant) -> Duration
   /// Removes a client that has disconnected.
   func left(_ client: Client)
+}
+
+extension LineReceiving {
+  /// The same at the main socket.
+  package func connected(_ facts: any PeerFacts, _ sink: any ReplySink) -> Client {
+    connected(facts, sink, at: .main)
+  }
 }
 
 // MARK: State

@@ -139,6 +139,7 @@ extension Journal {
     } else {
       metadata["transport"] = "endpoint"
     }
+    if let path = client.user.allowance { metadata["socket"] = "\(path)" }
     if let unit { metadata["unit"] = "\(unit)" }
     if let purpose = requester.purpose { metadata["purpose"] = "\(purpose)" }
     // The number of suppressed entries of this kind.

@@ -42,10 +42,10 @@ final class Reports {
     var own: [Session]?
     var profiles: [ProfileReport]?
     if !status.all || status.profiles {
-      switch admittance.caller(turn.client, configuration.current.needs.own, turn.now) {
+      switch admittance.caller(turn.client, admittance.needsOfAll(turn.client), turn.now) {
       case .known(let caller):
-        if !status.all { own = admittance.claimSessions(of: caller, turn.now) }
-        if status.profiles { profiles = openProfiles(to: caller) }
+        if !status.all { own = admittance.claimSessions(of: caller, behind: turn.door, turn.now) }
+        if status.profiles { profiles = openProfiles(to: caller, behind: turn.door) }
       case .pending: return turn.waitForCaller()
       case .unknown(let error): return turn.refuse(error)
       }
@@ -89,8 +89,8 @@ final class Reports {
   }
 
   /// The profiles for which a `get` of this caller would not be refused.
-  private func openProfiles(to caller: Caller) -> [ProfileReport] {
-    admittance.profiles(of: caller).compactMap { name in
+  private func openProfiles(to caller: Caller, behind door: Door) -> [ProfileReport] {
+    admittance.profiles(of: caller, behind: door).compactMap { name in
       guard let profile = configuration[name],
         caller.userName != nil || !profile.needsUserName
       else { return nil }
@@ -152,6 +152,7 @@ final class Reports {
       sessions: sessions.count, degraded: sessions.degraded,
       nextRefresh: sessions.nextRefresh.map { host.clock.wallTime + ($0 - now) },
       trouble: configuration.problem.map { "configuration not reloaded: \($0)" }
+        ?? listeners.lazy.compactMap(\.trouble).first
         ?? host.store?.problem.map { "identities in memory alone: \($0)" })
   }
 }

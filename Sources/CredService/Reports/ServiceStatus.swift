@@ -7,7 +7,8 @@ package struct ServiceStatus: Equatable {
   var degraded = 0
   /// The time of the next refresh. It is not a duration, because that would need regular updates.
   var nextRefresh: WallTime?
-  /// The most important problem for an operator: a refused reload, or a state directory that fails.
+  /// The most important problem for an operator: a refused reload, a socket that
+  /// refuses everybody, or a state directory that fails.
   var trouble: String?
 
   package var text: String {

@@ -136,7 +136,7 @@ final class DerivedSessions {
     answer(
       waiter,
       .failed(
-        .ofSource(error, source.key.profile, last: source.machine.lastFailure?.failure)))
+        .ofSource(error, last: source.machine.lastFailure?.failure)))
     return true
   }
 

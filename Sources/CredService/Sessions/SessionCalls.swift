@@ -34,7 +34,9 @@ final class SessionCalls {
     let isInPerson = session.machine.isAwaited
     session.call = (id, isInPerson)
     if case .renewSource(let demand) = call { return derived.ask(demand, id, of: session) }
-    if isInPerson { limits.callSpent(by: session.key.uid) }
+    if isInPerson {
+      limits.callSpent(by: session.key.uid, at: clients[session.asking.client]?.user.allowance)
+    }
     let (begun, labels) = (host.clock.now, call.labels(in: session.profile))
     let profile = session.profile
     if case .renewProviderTokens(let held, let way) = call { tokens.began(id, held, way, profile) }

@@ -29,7 +29,7 @@ struct Get: Verb {
   func run() throws { try Program.get(options()) }
 
   func options() throws(Failure) -> GetOptions {
-    var options = GetOptions(profile: selection.name)
+    var options = GetOptions(profile: selection.named)
     options.socket = socket
     options.waiting = try waiting.read()
     options.refresh = refresh
@@ -70,7 +70,7 @@ struct Token: Verb {
     let answer = try client.askAgain(
       for: .token, profile: selection.name, waiting: try waiting.read()
     ) { waiting in
-      var request = RequestLine(operation: "token", profile: selection.name)
+      var request = RequestLine(operation: "token", profile: selection.named)
       if let kind { request.add("kind", kind.rawValue) }
       waiting.add(to: &request)
       if refresh { request.add("refresh", true) }
@@ -146,7 +146,7 @@ struct Serve: Verb {
       throw Failure(
         .usage, "'--listen' takes a literal loopback address such as 127.0.0.1:0, not '\(listen)'")
     }
-    var options = GetOptions(profile: selection.name)
+    var options = GetOptions(profile: selection.named)
     options.socket = socket
     options.leavesOutConfig = noConfig
     let renewal = Renewal(options: options, address: address, trustsToken: tokenOnly)
@@ -175,7 +175,7 @@ struct EndpointVerb: Verb {
   var noConfig = false
 
   func run() throws {
-    let name = selection.name
+    let name = selection.named
     let answer = try client.askAgain(
       for: .endpoint, profile: name, waiting: Waiting(), seconds: WaitLimits.margin
     ) { _ in RequestLine(operation: "endpoint", profile: name).finished() }

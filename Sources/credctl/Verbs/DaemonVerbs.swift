@@ -59,7 +59,7 @@ struct Profiles: Verb {
   }
 
   func run() throws {
-    let answer = try client.ask(Self.request.finished(), for: .profiles)
+    let answer = try client.profiles()
     guard !format.json else { return try answer.print() }
     try StandardStream.output.write(
       ProfileList.rendered(answer.reply, on: StandardStream.output.display))

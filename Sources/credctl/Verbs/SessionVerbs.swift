@@ -14,7 +14,7 @@ struct Identity: SessionVerb {
 
   func run() throws {
     try showSession(
-      RequestLine(operation: "identity", profile: profile), seconds: WaitLimits.margin)
+      RequestLine(operation: "identity", profile: selection.named), seconds: WaitLimits.margin)
   }
 }
 

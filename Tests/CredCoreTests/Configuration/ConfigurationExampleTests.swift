@@ -129,8 +129,11 @@ struct ConfigurationExampleTests {
     var type = ""
     var keys: Set<[String]> = []
     for line in page.split(separator: "\n") {
-      if let match = line.wholeMatch(of: /\.Sh (DAEMON|BACKENDS|PROFILES|.*)/) {
-        section = ["DAEMON": "daemon", "BACKENDS": "backend", "PROFILES": "profile"][match.1] ?? ""
+      if let match = line.wholeMatch(of: /\.Sh (DAEMON|BACKENDS|PROFILES|SOCKETS|.*)/) {
+        section =
+          [
+            "DAEMON": "daemon", "BACKENDS": "backend", "PROFILES": "profile", "SOCKETS": "socket",
+          ][match.1] ?? ""
         type = ""
       } else if let match = line.wholeMatch(of: /\.Ss type = (.*)/) {
         type = String(match.1)
@@ -155,6 +158,11 @@ struct ConfigurationExampleTests {
     try check(ConfigurationSchema.daemon, DaemonSettings())
     try check(ConfigurationSchema.backend, BackendDraft())
     try check(ConfigurationSchema.profile, ProfileSettings(name: "p", identityPoolID: examplePool))
+    try check(
+      ConfigurationSchema.socket,
+      SocketSettings(
+        path: UnixSocketPath("/run/a/sock"), position: SourcePosition(file: "", line: 1, source: 0))
+    )
   }
 
   @Test func noKeyOccursTwice() {

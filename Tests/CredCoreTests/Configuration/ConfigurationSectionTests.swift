@@ -11,7 +11,7 @@ struct ConfigurationSectionTests {
     ("[default]", "unknown section [default]; did you mean '[profile default]'?"),
     (
       "[sso-session x]",
-      "unknown section '[sso-session x]'; known are [daemon], [backend NAME], [profile NAME]"
+      "unknown section '[sso-session x]'; known are [daemon], [backend NAME], [profile NAME], [socket PATH]"
     ),
     ("[daemon x]", "[daemon] has no name"),
     ("[backend]", "[backend] needs a name: [backend NAME]"),

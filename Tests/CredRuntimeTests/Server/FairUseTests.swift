@@ -255,3 +255,8 @@ struct FairUseTests {
       })
   }
 }
+
+extension UserQueue {
+  fileprivate convenience init(uid: UInt32) { self.init(UserPlace(uid: uid, allowance: nil)) }
+  fileprivate var uid: UInt32 { place.uid }
+}

@@ -35,6 +35,24 @@ struct RefuseAllTests {
     expect((try? Socket(path: paths[0])) != nil)
   }
 
+  @Test func `at a socket with a cap everybody is denied`() throws {
+    let paths = ["\(folder.path)/a", "\(folder.path)/b"]
+    let sockets = try paths.map { OnLoop(value: try Listening($0)) }
+    let clients = try paths.map { try Socket(path: $0) }
+    let (clock, done) = (Clock(), DispatchSemaphore(value: 0))
+    Thread.detachNewThread {
+      let descriptors = sockets.map { $0.value.bound.descriptor }
+      ListeningSocket.refuseAll(
+        "it is wrong", on: [descriptors[0]], closed: [descriptors[1]], now: { clock.now })
+      done.signal()
+    }
+    let lines = clients.map { $0.line() ?? "" }
+    expect(lines[0].contains(#""Code":"Internal""#), "\(lines)")
+    expect(lines[1].contains(#""Code":"AccessDenied""#) && !lines[1].contains("wrong"), "\(lines)")
+    clock.advance(by: ServerLimits.refusalNanoseconds)
+    expect(done.waitWithLimit())
+  }
+
   @Test func `without a socket there is no client to wait for`() {
     var looks = 0
     ListeningSocket.refuseAll("it is wrong", on: []) {

@@ -28,7 +28,14 @@ final class ScriptedReceiver: LineReceiving {
 
   func account(of uid: UInt32) -> Account? { account(uid) }
 
-  func connected(_ facts: any PeerFacts, _ sink: any ReplySink) -> Client {
+  /// The answer to everybody at a socket, where a test says so.
+  var refusal: (ClientSocket) -> ProtocolError? = { _ in nil }
+
+  func refusal(at socket: ClientSocket) -> ProtocolError? { refusal(socket) }
+
+  func connected(
+    _ facts: any PeerFacts, _ sink: any ReplySink, at socket: ClientSocket
+  ) -> Client {
     lastClient += 1
     return Client(
       id: lastClient, user: ClientUser(uid: facts.peer.uid, account: .user(facts.peer.uid)),
@@ -111,6 +118,20 @@ final class ServerFixture: Sendable {
 
   func connect() throws -> Socket {
     try Socket(path: path)
+  }
+
+  /// Listens at another path too, as a socket with a cap.
+  ///
+  /// - Returns: the path.
+  func addCapped() throws -> (path: String, listener: OnLoop<Listener>) {
+    let path = "\(folder.path)/capped"
+    let listener = try thread.run { [parts] _ in
+      let listener = try Listener(path)
+      let socket = ClientSocket(path: UnixSocketPath(path), name: ClientSocket.nameOfCapped)
+      try parts.value.server.listen(on: listener.bound.descriptor, as: socket)
+      return OnLoop(value: listener)
+    }
+    return (path, listener)
   }
 
   func run<R: Sendable>(

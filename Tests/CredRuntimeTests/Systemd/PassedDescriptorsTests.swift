@@ -1,4 +1,5 @@
 import CLinux
+import CredCore
 import Glibc
 import TestSupport
 import Testing
@@ -43,6 +44,29 @@ struct PassedDescriptorsTests {
     try add(loopback, "credd")
     try add(everywhere, "endpoint")
     expect(passed.unusable.map(\.descriptor), equals: [loopback, everywhere])
+  }
+
+  @Test mutating func `sockets with a cap are told by their name`() throws {
+    let bound = try ListeningSocket(path: "\(folder.path)/c", mode: 0o600)
+    let main = try ListeningSocket(path: "\(folder.path)/s", mode: 0o600)
+    try add(bound.descriptor, "capped")
+    try add(main.descriptor, "capped.socket")
+    expect(passed.capped.map(\.descriptor), equals: [bound.descriptor])
+    expect(passed.listeners.map(\.descriptor), equals: [main.descriptor])
+    // Without a usable configuration a socket at the path of a section is closed too.
+    let section = "[profile p]\nguest = yes\n[socket \(folder.path)/s]\nprofiles = p\n"
+    let reading = Configuration.read(
+      [ConfigurationSource(name: "f", bytes: Array(section.utf8))], environment: { _ in nil })
+    try #require(reading.configuration == nil)
+    let closed = passed.divided(by: reading.understood).closed
+    expect(closed.map(\.path.description), equals: ["\(folder.path)/c", "\(folder.path)/s"])
+    let without = passed.divided(by: Configuration())
+    expect(without.closed.map(\.descriptor), equals: [bound.descriptor])
+    expect(without.open, equals: [main.descriptor])
+    var neighbours = SocketNeighbours(others: [])
+    neighbours.add(passed)
+    expect(neighbours.passed, equals: [UnixSocketPath("\(folder.path)/c")])
+    expect(neighbours.others.map(\.path), equals: [UnixSocketPath("\(folder.path)/s")])
   }
 
   @Test mutating func `sessions are told by name and kind`() throws {

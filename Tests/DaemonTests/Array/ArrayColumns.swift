@@ -68,6 +68,7 @@ struct ArrayRow: Sendable, CustomTestStringConvertible {
   enum Flow: String { case enhanced, basic, custom, tokens }
   enum Login: String { case none, password, token, logins, linked }
   enum Caller: String { case named, unnamed, renamed, reused, impersonated }
+  enum Door: String { case main, capped }
   enum Life: String { case cold, warm, refresh, bad, restored, reloaded, withdrawn }
 
   let number: Int
@@ -82,6 +83,7 @@ struct ArrayRow: Sendable, CustomTestStringConvertible {
   let login: Login
   let caller: Caller
   let life: Life
+  let door: Door
 
   /// What a failure says: the way to repeat it, and the row.
   var testDescription: String {
@@ -101,11 +103,11 @@ struct ArrayRow: Sendable, CustomTestStringConvertible {
       let names = values["names"], let access: Access = value("access"),
       let flow: Flow = value("flow"), let guest = values["guest"],
       let login: Login = value("login"), let caller: Caller = value("caller"),
-      let life: Life = value("life")
+      let life: Life = value("life"), let door: Door = value("door")
     else { return nil }
     (self.number, self.values, self.backend, self.method) = (number, values, backend, method)
     (self.names, self.access, self.flow, isGuestAllowed) = (names, access, flow, guest == "yes")
-    (self.login, self.caller, self.life) = (login, caller, life)
+    (self.login, self.caller, self.life, self.door) = (login, caller, life, door)
   }
 
   /// All rows of the file.

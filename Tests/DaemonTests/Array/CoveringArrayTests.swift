@@ -53,7 +53,7 @@ struct CoveringArrayTests {
   @Test
   func everyPairIsCovered() {
     let names = plan.columns.map(\.name)
-    expect(names.count, equals: 9)
+    expect(names.count, equals: 10)
     for first in names.indices {
       for second in names.indices where second > first {
         expectCovered([names[first], names[second]])

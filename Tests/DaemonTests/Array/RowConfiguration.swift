@@ -16,6 +16,8 @@ struct RowConfiguration {
   let policy: String
   /// Whether impersonation also covers sessions that a person signed in to.
   let isEnoughSaid: Bool
+  /// The path of the socket with a cap.
+  let cappedPath: String
 
   /// What a reload changes.
   enum Change {
@@ -43,6 +45,8 @@ struct RowConfiguration {
     if change == .added {
       text += "[profile another]\nidentity_pool_id = \(cast.second.pool)\n"
     }
+    text +=
+      "[socket \(cappedPath)]\nprofiles = \(cast.first.profile)\noperations = get identity token\n"
     return text
   }
 

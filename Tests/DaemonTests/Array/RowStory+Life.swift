@@ -15,6 +15,7 @@ extension RowStory {
     case .impersonated: try askAsActor(lived, bystandersKey: people.keys[0])
     case .renamed, .reused: try askAsSuccessor(lived)
     }
+    for person in [cast.bystander, cast.outsider] { try expectNothingElse(for: person) }
     try expectOthersUntouched(people)
   }
 

@@ -17,7 +17,7 @@ final class RowStory {
   private let users: String
   private let unit: ControlGroup?
   private let strangeProgram: String
-  private var callers: [Caller.Identity: Caller] = [:]
+  private var callers: [String: [Caller.Identity: Caller]] = [:]
   /// The names of the user pool's users, by what it calls them.
   private(set) var poolUsers: [String: String] = [:]
   /// Tokens of the public provider that the subject brought to the first profile.
@@ -44,7 +44,8 @@ final class RowStory {
       program: isCopyNeeded ? try stage.executable("/bin/cat") : "/bin/cat",
       script: row.backend == .exec ? try stage.executable(script) : script, keys: keys,
       policy: policy,
-      isEnoughSaid: [.bad, .reloaded].contains(row.life) || cast.coins[0])
+      isEnoughSaid: [.bad, .reloaded].contains(row.life) || cast.coins[0],
+      cappedPath: try TestHost.newSocketPath())
     unit = row.access == .units ? try ControlGroup(cast.unit) : nil
     let (seed, groups) = (stage.newFile("seed"), stage.newFile("group"))
     users = stage.newFile("passwd")
@@ -57,9 +58,10 @@ final class RowStory {
       under: [
         try #require(Programs.installed("unshare")), "-m", "/bin/sh", "-c",
         "mount --bind \(users) /etc/passwd && mount --bind \(groups) /etc/group && exec \"$0\" \"$@\"",
-      ], managed: true
+      ], managed: true,
+      passed: [ServiceManager.Passed(name: "capped", path: configuration.cappedPath)]
     ) { configuration.text($0.url) }
-    unsafe chmod(host.socketPath, 0o666)
+    for path in [host.socketPath, configuration.cappedPath] { unsafe chmod(path, 0o666) }
     // Cognito's policy for guests names no action of STS.
     try host.sandbox.control("POST", "sts", #"{"ScopedCredentialsPermission":false}"#)
   }
@@ -76,17 +78,27 @@ final class RowStory {
   }
 
   /// The person's connection, which stays open while the daemon lives.
-  func client(_ person: RowCast.Person) throws -> Caller {
+  private func client(_ person: RowCast.Person, at path: String) throws -> Caller {
     let identity = identity(of: person)
-    if let caller = callers[identity] { return caller }
-    let caller = try Caller(identity, to: host.socketPath)
-    callers[identity] = caller
+    if let caller = callers[path]?[identity] { return caller }
+    let caller = try Caller(identity, to: path)
+    callers[path, default: [:]][identity] = caller
     return caller
   }
 
-  /// Another connection of the same person.
+  /// Another connection of the same person, for a `get` in the first profile.
   func anotherClient(_ person: RowCast.Person) throws -> Caller {
-    try Caller(identity(of: person), to: host.socketPath)
+    try Caller(
+      identity(of: person), to: row.door == .capped ? configuration.cappedPath : host.socketPath)
+  }
+
+  /// The socket of a question: what one with a cap has goes over it.
+  private func path(_ place: RowCast.Place, _ members: String) -> String {
+    let isThere =
+      !members.contains(#""op":"#) || members.contains(#""op":"identity""#)
+      || members.contains(#""op":"token""#)
+    return row.door == .capped && place.profile == cast.first.profile && isThere
+      ? configuration.cappedPath : host.socketPath
   }
 
   // MARK: Questions
@@ -95,7 +107,24 @@ final class RowStory {
   func ask(
     _ person: RowCast.Person, _ place: RowCast.Place, _ members: String
   ) throws -> JSON {
-    try client(person).ask(#"{"profile":"\#(place.profile)",\#(members)}"#)
+    try client(person, at: path(place, members)).ask(
+      #"{"profile":"\#(place.profile)",\#(members)}"#)
+  }
+
+  /// Nothing of the rest is there over the socket with a cap: no other profile, no other operation.
+  func expectNothingElse(for person: RowCast.Person) throws {
+    let capped = try client(person, at: configuration.cappedPath)
+    let (there, nowhere) = (cast.second.profile, "nowhere")
+    let replies = try [there, nowhere].map { try capped.ask(#"{"profile":"\#($0)"}"#) }
+    expect(replies.map(\.errorCode), equals: ["AccessDenied", "AccessDenied"])
+    expect(
+      replies[0].errorMessage?.replacing(there, with: nowhere), equals: replies[1].errorMessage)
+    let first = cast.first.profile
+    for line in [
+      #"{"op":"status"}"#, #"{"op":"watch"}"#,
+      #"{"op":"clear","profile":"\#(first)","what":"identity"}"#,
+      #"{"profile":"\#(first)","user":"\#(cast.bystander.name)"}"#,
+    ] { expect(try capped.ask(line).errorCode, equals: "AccessDenied", "\(line)") }
   }
 
   /// Asks for credentials and checks that the answer is the expected one.

@@ -68,6 +68,36 @@ struct FloodTests {
     try other.expectServed()
   }
 
+  /// A program of the other user itself, at a socket with a cap: the user's main socket is served.
+  @Test(.enabled(if: OtherUser.canBe, "takes root, which can be other users"))
+  func aFloodAtASocketWithACapDelaysNotItsOwnUser() throws {
+    let path = try TestHost.newSocketPath()
+    let host = try TestHost(arguments: []) {
+      Configuration.usual($0) + "[socket \(path)]\nprofiles = default\n"
+    }
+    let other = try Bystander(host)
+    let flood = try PythonScript(
+      """
+      import os, signal, socket, sys, time
+      lines, sockets, children = b'{"op":"identity"}\\n' * 4000, [], []
+      # As many connections as its user may have, and half a line on each.
+      for _ in range(64):
+          sockets.append(socket.socket(socket.AF_UNIX))
+          sockets[-1].connect(sys.argv[2])
+      for s in sockets[:10]:
+          for step in [lambda: s.sendall(lines), lambda: s.recv(1 << 20)]:
+              children.append(os.fork())
+              if children[-1] == 0:
+                  while True: step()
+      for s in sockets[10:]: s.sendall(b'{' + b' ' * 30000)
+      time.sleep(3)
+      for child in children: os.kill(child, signal.SIGKILL)
+      """
+    ).start(host, as: .games, [path])
+    expect(try flood.wait(), equals: 0, "\(flood.errors)")
+    try other.expectServed()
+  }
+
   /// Where it is cut off: `a client that does not read its events is closed, and no other`.
   @Test(.enabled(if: OtherUser.canBe, "takes root, which can be other users"))
   func slowWatcherDelaysNoOtherClient() throws {

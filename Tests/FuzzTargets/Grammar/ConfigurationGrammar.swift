@@ -7,6 +7,10 @@ extension Dice {
     for name in ["p", "default", "work-1"].prefix(number(3) + 1) {
       sections.append(profile(name, backends))
     }
+    if once(in: 4) {
+      let path = pick(["/run/a/sock", "/run/a/sock", "/run/a/b/s", "run/s", "/run//s", "/", "/é/s"])
+      sections.append(section("[socket \(path)]", Self.socketLines, needed: ["profiles = p"]))
+    }
     if once(in: 30) {
       sections.append(pick(["[default]\n", "[profile a b]\n", "[backend]\n", "[x"]))
     }
@@ -25,6 +29,7 @@ extension Dice {
     "keep_warm = yes", "cognito_endpoint = http://127.0.0.1:4599", "fips = no",
     "ca_file = ${DIRECTORY}/ca.pem",
   ]
+  private static let socketLines = ["operations = get ping", "operations = watch, token endpoint"]
   private static let basicLines = [
     "flow = basic", "role_arn = arn:aws:iam::123456789012:role/x", "policy_file = ${A1_}/z",
   ]

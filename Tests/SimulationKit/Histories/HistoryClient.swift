@@ -48,6 +48,8 @@ final class HistoryClient: PeerFacts, ReplySink {
   let user: Int
   let peer: Peer
   let kernelGroups: [UInt32]
+  /// Whether it comes over the socket with a cap.
+  let isCapped: Bool
   let program: HistoryProgram
   private let systemdUnit: String?
   var client: Client?
@@ -67,10 +69,12 @@ final class HistoryClient: PeerFacts, ReplySink {
   private unowned let run: HistoryRun
 
   init(
-    _ number: Int, user: Int, pid: Int32, groups: [UInt32], unit: String?, _ run: HistoryRun
+    _ number: Int, user: Int, pid: Int32, groups: [UInt32], unit: String?, isCapped: Bool,
+    _ run: HistoryRun
   ) {
     self.number = number
     self.user = user
+    self.isCapped = isCapped
     self.run = run
     // Both programs have clients of every user.
     program = HistoryProgram.all[Int(pid) % HistoryProgram.all.count]

@@ -81,6 +81,8 @@ struct HistoryConfiguration: Sendable {
   }
 
   private let isOfPools: Bool
+  /// See ``History/capped(_:)``.
+  var cappedProfile: Int?
   var backends: [Backend] = []
   var profiles: [Profile] = []
   /// Nil where no profile is derived from another one.
@@ -241,7 +243,7 @@ struct HistoryConfiguration: Sendable {
 
   var text: String {
     "[daemon]\n" + backends.map(section).joined() + profiles.map(section).joined()
-      + (derivedProfile == nil ? "" : derived?.text ?? "")
+      + (derivedProfile == nil ? "" : derived?.text ?? "") + capSection
   }
 
   private func section(of backend: Backend) -> String {

@@ -9,7 +9,10 @@ extension HistoryRun {
     guard let json = try? JSONValue.parse(reply) else {
       return world.violate(.answeredInTime, "an answer is no JSON")
     }
-    if client.current == nil, client.watches { return judgeEvent(json, client) }
+    if client.current == nil, client.watches {
+      judgeCap(reply, nil, nil, client)
+      return judgeEvent(json, client)
+    }
     guard let line = client.current else {
       return world.violate(
         .answeredInTime, "\(client.name) is answered and asked nothing")
@@ -30,6 +33,7 @@ extension HistoryRun {
       world.violate(.answeredInTime, "line \(line.number) got another's answer")
     }
     let code = json["Event"] == nil ? json["Error"]?["Code"]?.text : nil
+    judgeCap(reply, code, line, client)
     judgeSecrets(reply, line, client, isError: code != nil)
     if let code { judgeRefusal(code, line, client) } else { judgeSuccess(json, line, client) }
     judgeSignIn(json, code, line, client)
@@ -195,7 +199,7 @@ extension HistoryRun {
     _ name: String, _ line: HistoryClient.Line?, _ client: HistoryClient
   ) -> Bool {
     guard let profile = host.configuration.profile(name),
-      client.program.isAllowed(by: profile.rule.programs)
+      client.program.isAllowed(by: profile.rule.programs), isBehindDoor(line, client, name)
     else { return false }
     let start = line?.start ?? world.now
     let callers = credible(client.user, line)
@@ -233,6 +237,7 @@ extension HistoryRun {
       }
     // Who comes while the uid changes hands may be taken for either, and is refused in the end.
     return callers.count == 1 && lastReload < line.start
+      && isBehindDoor(line, client, profile.name)
       && client.program.isAllowed(by: profile.rule.programs)
       && !people.hadTrouble(since: line.start - HistoryPeople.grace)
       && callers.allSatisfy {
@@ -273,7 +278,8 @@ extension HistoryRun {
         world.awakeSince < since, people.possible(client.user, from: since).count == 1,
         people.possible(client.user, from: world.now).count == 1,
         !people.hadTrouble(since: since - HistoryPeople.grace),
-        client.isWatching(name), profile.rule.hasNoLists, profile.rule.programs.isEmpty,
+        client.isWatching(name), isBehindDoor(nil, client, name), profile.rule.hasNoLists,
+        profile.rule.programs.isEmpty,
         !client.heardOfFailures.contains(name)
       else { continue }
       world.violate(

@@ -61,10 +61,15 @@ extension HistoryRun {
     lastPID += 1
     let client = HistoryClient(
       number, user: user, pid: lastPID, groups: people.groups(of: user),
-      unit: unit.map { HistoryConfiguration.units[$0] }, self)
+      unit: unit.map { HistoryConfiguration.units[$0] },
+      isCapped: History.isCapped(number, world.seed), self)
     clients[number] = client
     people.database.setProgram(client.program, of: lastPID)
-    client.client = service.connected(client, client)
+    let socket =
+      client.isCapped && world.fault != .lostCaps ? History.cappedSocket : ClientSocket.main
+    // As the server does it. Such a client is never served.
+    guard service.refusal(at: socket) == nil else { return }
+    client.client = service.connected(client, client, at: socket)
   }
 
   func leave(_ number: Int) {

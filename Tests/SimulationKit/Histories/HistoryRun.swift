@@ -45,6 +45,7 @@ final class HistoryRun {
       first = HistoryConfiguration(
         &world.random, ofPools: false, derived: HistoryConfiguration.hasDerived(history.seed))
     }
+    first.cappedProfile = History.capped(history.seed)
     var list = [first]
     while list.count < History.configurations {
       list.append((list.randomElement(using: &world.random) ?? list[0]).changed(&world.random))
@@ -98,7 +99,9 @@ final class HistoryRun {
     lastLine += 1
     let handle = handle(for: request, client)
     var line = HistoryClient.Line(
-      number: lastLine, bytes: bytes(request, lastLine, person, handle), request: request,
+      number: lastLine,
+      bytes: bytes(request, lastLine, person, handle, isNamed: isNamed(request, client)),
+      request: request,
       profile: request.profile.map { "p\($0)" }, target: client.user, patience: request.patience)
     line.handle = handle
     if let handle, handle.user == client.user { line.profile = handle.profile }
@@ -139,15 +142,23 @@ final class HistoryRun {
     _ = service.receive(line.bytes.span, from: peer, now: host.clock.now)
   }
 
+  /// Over a socket with a cap that has one profile, a line need not name it.
+  private func isNamed(_ request: HistoryRequest, _ client: HistoryClient) -> Bool {
+    guard client.isCapped, lastLine % 3 == 0, case .get(let profile, _) = request else {
+      return true
+    }
+    return profile != host.configuration.cappedProfile
+  }
+
   private func bytes(
     _ request: HistoryRequest, _ number: Int, _ person: HistoryPeople.Person,
-    _ handle: HistoryHandle?
+    _ handle: HistoryHandle?, isNamed: Bool
   ) -> [UInt8] {
     if case .nonsense(let kind) = request { return Array(Self.nonsense[kind].utf8) }
     // A line without an id may be answered on the shortest way.
     var text = number % 2 == 0 ? "{" : #"{"id":\#(number),"#
     text += #""op":"\#(request.operation)""#
-    if let profile = request.profile { text += #","profile":"p\#(profile)""# }
+    if let profile = request.profile, isNamed { text += #","profile":"p\#(profile)""# }
     if case .respond(_, let input, let isGood) = request {
       people.signsIn(person)
       return Array((text + answer(input, isGood: isGood, handle) + "}").utf8)

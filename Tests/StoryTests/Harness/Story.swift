@@ -23,6 +23,8 @@ final class Story {
   private let clockError: Duration
   private var sampler: (any CredService.Timer)?
   private let observer: TestClient
+  /// What `status` says of sockets, where the story is about them.
+  private var sockets: [ClientSocket] = []
 
   /// - Parameters:
   ///   - title: its first line.
@@ -68,24 +70,31 @@ final class Story {
   ///   - words: its arguments. Of `status` the real program gets the reply as JSON, and shows it by the
   ///     same function with the virtual time: its own clock is the real one.
   ///   - input: what is written to its standard input.
+  ///   - socket: where it connects.
   @discardableResult
   func run(
-    _ words: String, by person: Person = .alice, input: String = ""
+    _ words: String, by person: Person = .alice, input: String = "", at socket: ClientSocket = .main
   ) throws -> CredctlRun.Result {
     let typed = input.isEmpty ? "" : "echo \(input.debugDescription) | "
-    lines.append("\(time) \(person.prompt) \(typed)credctl \(words)")
+    let place = socket == .main ? "" : "--socket \(socket.path) "
+    lines.append("\(time) \(person.prompt) \(typed)credctl \(place)\(words)")
     let arguments = words.split(separator: " ").map(String.init)
     let isStatus = arguments.first == "status"
     // Each run is a process of its own.
     runs += 1
     let peer = Peer(uid: person.peer.uid, gid: person.peer.gid, pid: person.peer.pid + runs)
     let client = { [fixture] in
-      TestClient(fixture.service, fixture.host.clock, peer: peer, groups: person.groups)
+      TestClient(
+        fixture.service, fixture.host.clock, peer: peer, groups: person.groups, at: socket)
     }
     let line = input.isEmpty ? "" : input + "\n"
     let result = try CredctlRun.result(arguments + (isStatus ? ["--json"] : []), input: line) {
+      // The server asks before it makes a client.
+      if let error = self.fixture.service.refusal(at: socket) {
+        return String(decoding: RenderedReply.error(error).bytes.dropLast(), as: UTF8.self)
+      }
       // Each request of credctl has a connection of its own, as far as the service can see.
-      try client().ask($0).text
+      return try client().ask($0).text
     }
     append("|", isStatus && result.status == 0 ? try status(result.output) : result.output)
     append("!", result.errors)
@@ -106,10 +115,26 @@ final class Story {
     } else {
       try fixture.reload(configuration)
     }
+    report()
     collect()
     lines += [
       "\(time) root# systemctl status credd", "  | Status: \(fixture.service.summary.text)",
     ]
+  }
+
+  /// Clients connect at these sockets, as ``CredRuntime/SocketSections`` reports them.
+  func listen(at sockets: [ClientSocket]) {
+    self.sockets = sockets
+    report()
+  }
+
+  private func report() {
+    guard !sockets.isEmpty else { return }
+    fixture.service.listeners = sockets.map {
+      ListenerReport(
+        $0.isCapped ? .capped : .socket, address: $0.path.description,
+        problem: fixture.service.problem(of: $0, among: sockets))
+    }
   }
 
   /// A program of a person asks for credentials every minute from now on.

@@ -1,5 +1,7 @@
+import CredCore
 import ServiceTesting
 
+@testable import CredService
 @testable import ServiceTesting
 
 extension Story {
@@ -21,6 +23,33 @@ extension Story {
     try story.reload(Configured.work + profile)
     try story.run("status --all", by: .root)
     try story.run("get play")
+    return try story.end()
+  }
+
+  /// An agent of Alice's has a socket with a cap, and root mistypes its path.
+  static func cappedSocket() throws -> Telling {
+    func text(_ path: String) -> String {
+      Configured.work + Configured.profile("agents", identifier: "{user}-agent")
+        + "[socket \(path)]\nprofiles = agents\n"
+    }
+    let path = "/run/credd-agents/sock"
+    let capped = ClientSocket(path: UnixSocketPath(path), name: "capped")
+    let story = try Story("A socket with a cap", text(path))
+    story.listen(at: [
+      ClientSocket(path: UnixSocketPath("/run/credd/credd.sock"), name: "credd.socket"), capped,
+    ])
+    for words in [
+      "get", "profiles", "get agents", "get work", "get nothing", "status", "logout",
+      "get --user bob",
+    ] { try story.run(words, at: capped) }
+    try story.run("status")
+    story.tell("root mistypes the socket's path")
+    try story.reload(text("/run/credd-agent/sock"))
+    try story.run("get", at: capped)
+    try story.run("status --all", by: .root)
+    story.tell("root corrects it")
+    try story.reload(text(path))
+    try story.run("get", at: capped)
     return try story.end()
   }
 
