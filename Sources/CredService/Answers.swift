@@ -47,8 +47,6 @@ final class Answers {
     {
       return turn.refuse(error)
     }
-    // The source is renewed, too.
-    if get.refresh, session.source != nil { limits.callSpent(by: session.key.uid) }
     grants.ask(
       Waiter(
         id: client.id, want: .credentials, minimumLife: get.minTTL, mustRefresh: get.refresh,

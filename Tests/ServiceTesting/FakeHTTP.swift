@@ -83,8 +83,8 @@ extension HTTPRequest {
     if let target = header("X-Amz-Target") {
       return String(target.drop { $0 != "." }.dropFirst())
     }
-    if body.exposedText()?.contains("Action=AssumeRoleWithWebIdentity") == true {
-      return "AssumeRoleWithWebIdentity"
+    if let form = body.exposedText(), form.hasPrefix("Action=") {
+      return String(form.dropFirst(7).prefix { $0 != "&" })
     }
     return String(url.split(separator: "/").last?.prefix { $0 != "?" } ?? "")
   }

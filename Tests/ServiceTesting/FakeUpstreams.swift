@@ -42,6 +42,8 @@ final class FakeUpstreams {
   private(set) var calls: [String: Int] = [:]
   private var identities: [String: Int] = [:]
   private var issued = 0
+  /// STS's calls that credentials sign.
+  let sts = FakeSTS()
   private let clock: VirtualClock
 
   init(_ clock: VirtualClock) {
@@ -83,6 +85,7 @@ final class FakeUpstreams {
       return ok(#"{"IdentityId":"\#(json?["IdentityId"]?.text ?? "")","Token":"\#(token())"}"#)
     case "GetCredentialsForIdentity": return credentials(json?["IdentityId"]?.text ?? "")
     case "AssumeRoleWithWebIdentity": return role()
+    case "AssumeRole", "GetScopedCredentials": return sts.answer(request, accessKeyID, serverTime)
     default: return .reply(404, "")
     }
   }
@@ -131,6 +134,7 @@ final class FakeUpstreams {
 
   private func credentials(_ identity: String) -> FakeHTTP.Answer {
     let end = serverTime + credentialLifetime
+    sts.issued(accessKeyID, to: identity, until: end)
     return ok(
       """
       {"IdentityId":"\(identity)","Credentials":{"AccessKeyId":"\(accessKeyID)",\

@@ -23,7 +23,12 @@ final class ServiceFixture {
     _ text: String, _ queries: FakeQueries = FakeQueries()
   ) throws -> ResolvedConfiguration {
     let source = ConfigurationSource(name: "credd.conf", bytes: Array(text.utf8))
-    let reading = Configuration.read([source], environment: { _ in nil })
+    let reading = Configuration.read(
+      [source],
+      policyFile: { path in
+        queries.files[path].map { .success(Array($0.utf8)) }
+          ?? .failure(InvalidValue("cannot be read"))
+      }, environment: { _ in nil })
     let configuration = try #require(reading.configuration, "\(reading.diagnostics)")
     return ResolvedConfiguration(configuration) { queries.group($0) }
   }
@@ -103,6 +108,11 @@ enum Configured {
     \(backend)
 
     """
+  }
+
+  /// A profile that is derived from another one.
+  static func derived(_ name: String, from source: String = "work", _ keys: String) -> String {
+    "[profile \(name)]\nsource_profile = \(source)\n\(keys)\n"
   }
 
   static func profile(

@@ -45,6 +45,8 @@ public enum InjectedFault: String, Sendable, CaseIterable {
   case loggedSecrets
   /// `HTTPSending`: a renewal reaches the user pool twice.
   case repeatedRenewals
+  /// `HTTPSending`: STS narrows nothing, and says that it did.
+  case unscopedKeys
   /// `HTTPSending`: the upstream fails for another user than the one it should.
   case mixedTroubles
 
@@ -66,6 +68,7 @@ public enum InjectedFault: String, Sendable, CaseIterable {
     case .wrongServers: [.staysWithIssuer]
     case .loggedSecrets: [.secretsStay]
     case .mixedTroubles: [.ownTrouble]
+    case .unscopedKeys: [.neverWider]
     case .repeatedRenewals: [.usedOnce]
     }
   }

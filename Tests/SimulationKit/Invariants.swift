@@ -32,6 +32,8 @@ public enum Invariant: String, Sendable, CaseIterable {
   case staysWithIssuer
   /// No secret in a log or an error, and no backend's words about one person before another.
   case secretsStay
+  /// No key of a derived profile may do more than the configuration in force says.
+  case neverWider
   /// A user pool gets no refresh token that it has replaced, unless that reply was lost, and none
   /// twice at once.
   case usedOnce

@@ -11,16 +11,17 @@ extension SessionMachine {
       state: accepted.state.mirrored, identityID: accepted.identityID,
       role: accepted.customRoleARN, credentials: accepted.credentials,
       lifetime: nextLifetime ?? accepted.credentials?.lifetime, canRefresh: canRefresh,
-      refusal: signInRequired.message)
+      refusal: signInRequired.message, failure: lastFailure?.failure)
   }
 
   /// A new session of a derived profile.
   public init(plan: SessionPlan, from source: SessionMachine, now: Instant) {
     let facts = source.factsForDerived
-    self.init(plan: plan, identityID: facts.identityID, now: now)
+    // Who watches is told with the first event.
+    self.init(plan: plan, now: now)
+    held.identityID = facts.identityID
     held.state = facts.state
     held.customRoleARN = facts.role
-    announcedState = facts.state.reported
     self.source = facts
   }
 
@@ -64,40 +65,49 @@ extension SessionMachine {
     source?.credentials.map { now - $0.received > .seconds(60) } ?? false
   }
 
+  /// Why a caller whose time is over waited in vain for the source; nil where that is not known.
+  func refusalWhileSourceIsAsked(_ waiter: Waiter) -> ProtocolError? {
+    guard plan.derived != nil, case .refreshing(let refresh) = work, !refresh.isDeriving else {
+      return nil
+    }
+    return needsSignIn(waiter) ? signInRequired : source?.failure?.protocolError
+  }
+
   // MARK: Calls
 
   /// The next call of a refresh. The source is asked first, unless its credentials have half of their
   /// lifetime left.
   func derivedCall(for refresh: Refresh, _ now: Instant) -> UpstreamCall? {
     let held = source?.credentials.flatMap { $0.servableUntil > now ? $0 : nil }
-    let wanted = demand(of: refresh)
+    let wanted = demand(of: refresh, now)
     if let held, refresh.hasAskedSource || wanted.accepts(held, now) {
       return .derive(from: SourceCredentials(held.credentials, lifetime: held.expires - now))
     }
     return refresh.hasAskedSource ? nil : .renewSource(wanted)
   }
 
-  private func demand(of refresh: Refresh) -> SourceDemand {
+  private func demand(of refresh: Refresh, _ now: Instant) -> SourceDemand {
     let asking = waiters.filter { $0.want == .credentials }
     let isForced = asking.contains { $0.mustRefresh && !$0.sparesSource }
     var longest = Duration.zero
     if !(plan.derived?.isHop ?? true) { longest = asking.compactMap(\.minimumLife).max() ?? .zero }
+    let mustRefresh = isForced || refresh.remedies.contains(.newToken)
+    // What the source has will do, if nothing fresher comes in a moment.
+    let mayServe =
+      !mustRefresh && longest == .zero
+      && source?.credentials.map { $0.servableUntil > now + RefreshPolicy.grace } ?? false
+    let longestWait = asking.map { $0.deadline - $0.arrived }.max() ?? .zero
     return SourceDemand(
-      mustRefresh: isForced || refresh.remedies.contains(.newToken), minimumLife: longest,
-      isUnattended: !isAwaited, wait: wait(of: asking))
-  }
-
-  /// How long the source may take: as long as its callers wait, and no less than a call takes.
-  private func wait(of asking: [Waiter]) -> Duration {
-    max(Limits.Session.sourceWait, asking.map { $0.deadline - $0.arrived }.max() ?? .zero)
+      mustRefresh: mustRefresh, minimumLife: longest, isUnattended: !isAwaited,
+      wait: mayServe ? RefreshPolicy.grace : max(Limits.Session.sourceWait, longestWait))
   }
 
   /// Whether the source could not be renewed, but has credentials that are still valid. A caller that
   /// asked for new ones, and a refusal by STS, are not served by them.
   func takesOlderSource(_ refresh: Refresh, _ now: Instant) -> Bool {
-    guard plan.derived != nil, !refresh.hasAskedSource, !demand(of: refresh).mustRefresh else {
-      return false
-    }
+    guard plan.derived != nil, !refresh.isDeriving, !refresh.hasAskedSource,
+      !demand(of: refresh, now).mustRefresh
+    else { return false }
     return source?.credentials.map { $0.servableUntil > now } ?? false
   }
 
@@ -105,6 +115,7 @@ extension SessionMachine {
     _ credentials: Credentials, _ lifetime: Duration, _ refresh: Refresh,
     _ context: inout EventContext
   ) {
+    announceChanges(&context)
     held.credentials = HeldCredentials(
       credentials, lifetime: lifetime, received: context.now, jitter: context.jitter,
       isAnew: refresh.isForced)
@@ -138,6 +149,8 @@ public struct SourceFacts: Sendable, Equatable {
   let canRefresh: Bool
   /// Why only a sign-in helps.
   let refusal: String
+  /// Its last failure since its last success.
+  let failure: UpstreamFailure?
 
   var received: Instant? { credentials?.received }
 

@@ -88,6 +88,7 @@ extension SessionMachine {
     if work != .idle || awaitsLinkRenewal(waiter) {
       guard isLate else { return nil }
       if lacksLink(waiter) { return signInRequired(for: waiter) }
+      if let error = refusalWhileSourceIsAsked(waiter) { return error }
       return ProtocolError(
         .timeout, "no answer from upstream yet; the refresh goes on", retryAfter: .seconds(1))
     }

@@ -14,6 +14,7 @@ final class DerivedSessions {
 
   /// The waiters of sources that are no clients, by their ids.
   private var questions: [UInt64: Question] = [:]
+  private var idsByCall: [CallID: UInt64] = [:]
   private var lastID = DerivedSessions.firstID
   private var work = DeferredWork()
   private var timer: (any Timer)?
@@ -90,6 +91,7 @@ final class DerivedSessions {
     lastID += 1
     let id = lastID
     questions[id] = Question(asker: session, call: call, demand: demand)
+    idsByCall[call] = id
     later { [unowned self] in put(id) }
   }
 
@@ -108,15 +110,15 @@ final class DerivedSessions {
 
   /// The call is not needed any more.
   func withdraw(_ call: CallID) {
-    guard let id = questions.first(where: { $0.value.call == call })?.key,
-      let question = questions.removeValue(forKey: id), let source = question.asker.source
+    guard let id = idsByCall[call], let question = remove(id),
+      let source = question.asker.source
     else { return }
     later { [unowned self] in sessions.handle(.waiterLeft(id), source, clock.now) }
   }
 
   /// A client waits for the call now.
   func prioritise(_ call: CallID) {
-    guard let question = questions.first(where: { $0.value.call == call })?.value else { return }
+    guard let id = idsByCall[call], let question = questions[id] else { return }
     withdraw(call)
     ask(question.demand.inPerson, call, of: question.asker)
   }
@@ -139,14 +141,23 @@ final class DerivedSessions {
   }
 
   private func answer(_ id: UInt64, _ outcome: UpstreamOutcome) {
-    guard let question = questions.removeValue(forKey: id) else { return }
+    guard let question = remove(id) else { return }
     later { [unowned self] in
       guard !question.asker.hasEnded else { return }
       sessions.handle(.callFinished(question.call, outcome), question.asker, clock.now)
     }
   }
 
+  private func remove(_ id: UInt64) -> Question? {
+    guard let question = questions.removeValue(forKey: id) else { return nil }
+    idsByCall[question.call] = nil
+    return question
+  }
+
   // MARK: Later
+
+  /// After this time clients are served again.
+  private static let turnTime = Duration.milliseconds(1)
 
   private func later(_ body: @escaping () -> Void) {
     work.append(body)
@@ -155,7 +166,13 @@ final class DerivedSessions {
 
   /// Work that is deferred meanwhile waits for the next turn.
   private func runDeferred() {
-    for _ in 0..<work.count { work.popFirst()?() }
+    let end = clock.now + Self.turnTime
+    var left = work.count
+    while left > 0, let body = work.popFirst() {
+      body()
+      left -= 1
+      guard clock.now < end else { break }
+    }
     if !work.isEmpty { timer?.arm(at: clock.now) }
   }
 }

@@ -10,19 +10,31 @@ struct DerivationTests {
   private static let now = WallTime(milliseconds: 1_767_323_045_000)
 
   private static func credentials(
-    _ key: String, endingIn life: Duration, account: String? = nil
+    _ key: String, endingIn life: Duration, account: String? = nil, session: STSSession? = nil
   ) -> Credentials {
     Credentials(
       accessKeyID: key, secretAccessKey: Secret("s"), sessionToken: Secret("t"),
-      expiration: now + life, accountID: account)
+      expiration: now + life, accountID: account, session: session)
   }
 
   private static func source(
     _ life: Duration = .seconds(3600), arn: String? = nil, scopes: Int = 0, account: String? = nil
   ) -> SourceCredentials {
     SourceCredentials(
-      credentials("ASIASOURCE0000000000", endingIn: life, account: account), lifetime: life,
-      sessionARN: arn, scopes: scopes)
+      credentials(
+        "ASIASOURCE0000000000", endingIn: life, account: account,
+        session: arn.map { STSSession(arn: $0, scopes: scopes) }),
+      lifetime: life)
+  }
+
+  private static let sts: STS = {
+    guard let host = try? AWSHost(.sts, region: "eu-west-1") else { preconditionFailure() }
+    return STS(host)
+  }()
+
+  private static func sent(_ sessionName: String? = nil) -> DerivedRequest {
+    DerivedRequest(
+      request: HTTPRequest(method: .post, url: sts.host.url), sessionName: sessionName, policy: nil)
   }
 
   private static func policy() throws -> SessionPolicy {
@@ -33,19 +45,19 @@ struct DerivationTests {
   }
 
   private func body(_ derivation: Derivation, _ source: SourceCredentials) throws -> String {
-    let sts = STS(try AWSHost(.sts, region: "eu-west-1"))
-    return Samples.body(try derivation.request(to: sts, from: source, Self.user, host: "web-1"))
+    Samples.body(try derivation.request(from: source, Self.user, host: "web-1").request)
   }
 
   @Test func aScopeHasThePolicyOfItsUserAndEndsBeforeItsSource() throws {
     let scope = Derivation(
-      .scope(description: "nightly"), policy: try Self.policy(), duration: .seconds(3600))
+      .scope(description: "nightly"), at: Self.sts, policy: try Self.policy(),
+      duration: .seconds(3600))
     let text = try body(scope, Self.source(.seconds(900)))
     expect(text.contains("%22Resource%22%3A%22alice%22"))
     expect(text.contains("&DurationSeconds=840"))
     expect(text.hasSuffix("&ScopedSessionDescription=nightly"))
     expect(try body(scope, Self.source(.seconds(7200))).contains("&DurationSeconds=3600"))
-    let whole = Derivation(.scope(description: nil), policy: try Self.policy())
+    let whole = Derivation(.scope(description: nil), at: Self.sts, policy: try Self.policy())
     expect(!(try body(whole, Self.source()).contains("DurationSeconds")))
   }
 
@@ -55,7 +67,7 @@ struct DerivationTests {
     hop.transitiveTags = ["uid"]
     hop.externalID = "ext"
     hop.sourceIdentity = .user
-    let text = try body(Derivation(.hop(hop), duration: .seconds(900)), Self.source())
+    let text = try body(Derivation(.hop(hop), at: Self.sts, duration: .seconds(900)), Self.source())
     for part in [
       "&RoleSessionName=alice%40web-1&", "&DurationSeconds=900", "&Tags.member.1.Key=uid&",
       "&Tags.member.1.Value=1000&", "&TransitiveTagKeys.member.1=uid&", "&ExternalId=ext&",
@@ -66,11 +78,10 @@ struct DerivationTests {
   }
 
   @Test func aNameThatDoesNotFitAsksForNothing() throws {
-    let scope = Derivation(.scope(description: nil), policy: try Self.policy())
-    let sts = STS(try AWSHost(.sts, region: "eu-west-1"))
+    let scope = Derivation(.scope(description: nil), at: Self.sts, policy: try Self.policy())
     let error = #expect(throws: InvalidInput.self) {
       try scope.request(
-        to: sts, from: Self.source(), UnixUser(uid: 1, name: "a/b"), host: "h")
+        from: Self.source(), UnixUser(uid: 1, name: "a/b"), host: "h")
     }
     expect(error?.field, equals: "policy_file")
   }
@@ -83,7 +94,7 @@ struct DerivationTests {
   ) -> SignedReply {
     SignedReply(
       credentials: credentials(key, endingIn: life, account: account), sessionARN: arn,
-      scopes: scopes, tokenUtilization: nil, serverTime: now)
+      scopes: scopes, serverTime: now)
   }
 
   @Test(
@@ -91,8 +102,9 @@ struct DerivationTests {
       (reply(), source(), nil), (reply(endingIn: .seconds(3660)), source(), nil),
       (reply("ASIASOURCE0000000000"), source(), .sameKey),
       (reply(endingIn: .zero), source(), .ended), (reply(scopes: nil), source(), .unscoped),
-      (reply(scopes: 0), source(), .unscoped), (reply(scopes: 1), source(scopes: 1), .unscoped),
-      (reply(scopes: 2), source(scopes: 1), nil),
+      (reply(scopes: 0), source(), .unscoped),
+      (reply(scopes: 1), source(arn: session, scopes: 1), .unscoped),
+      (reply(scopes: 2), source(arn: session, scopes: 1), nil),
       (reply(), source(arn: "arn:aws:sts::123456789012:assumed-role/r/else"), .otherSession),
       (reply(), source(account: "210987654321"), .otherSession),
       (reply(endingIn: .seconds(3661)), source(), .late),
@@ -100,17 +112,17 @@ struct DerivationTests {
   func aScopeIsNeverWider(
     _ reply: SignedReply, _ source: SourceCredentials, _ fault: DerivedFault?
   ) throws {
-    let scope = Derivation(.scope(description: nil), policy: try Self.policy())
-    expect(scope.fault(in: reply, from: source, sessionName: nil, now: Self.now), equals: fault)
+    let scope = Derivation(.scope(description: nil), at: Self.sts, policy: try Self.policy())
+    expect(scope.fault(in: reply, to: Self.sent(), from: source, now: Self.now), equals: fault)
   }
 
   @Test func withoutAPolicyTheCountMayStay() {
-    let shorter = Derivation(.scope(description: nil), duration: .seconds(900))
-    let source = Self.source(scopes: 1)
+    let shorter = Derivation(.scope(description: nil), at: Self.sts, duration: .seconds(900))
+    let source = Self.source(arn: Self.session, scopes: 1)
     for (scopes, fault) in [(1, nil), (0, .unscoped)] as [(Int, DerivedFault?)] {
       expect(
         shorter.fault(
-          in: Self.reply(scopes: scopes), from: source, sessionName: nil, now: Self.now),
+          in: Self.reply(scopes: scopes), to: Self.sent(), from: source, now: Self.now),
         equals: fault)
     }
   }
@@ -124,24 +136,25 @@ struct DerivationTests {
       ("arn:aws-cn:sts::210987654321:assumed-role/reports/alice", .otherSession),
     ] as [(String, DerivedFault?)])
   func aHopIsTheRolesOwn(_ arn: String, _ fault: DerivedFault?) {
-    let hop = Derivation(.hop(RoleHop(roleARN: Self.role, sessionName: .user)))
+    let hop = Derivation(
+      .hop(RoleHop(roleARN: Self.role, sessionName: .user)), at: Self.sts)
     let reply = Self.reply(arn: arn, scopes: nil, account: "210987654321")
     expect(
-      hop.fault(in: reply, from: Self.source(), sessionName: "alice", now: Self.now),
+      hop.fault(in: reply, to: Self.sent("alice"), from: Self.source(), now: Self.now),
       equals: fault)
   }
 
   @Test func aHopMayOutliveItsSourceButNotWhatWasAsked() {
     let arn = "arn:aws:sts::210987654321:assumed-role/reports/alice"
     let hop = Derivation(
-      .hop(RoleHop(roleARN: Self.role, sessionName: .user)), duration: .seconds(900))
+      .hop(RoleHop(roleARN: Self.role, sessionName: .user)), at: Self.sts, duration: .seconds(900))
     for (life, fault) in [(Duration.seconds(960), nil), (.seconds(961), .late)]
       as [(Duration, DerivedFault?)]
     {
       expect(
         hop.fault(
-          in: Self.reply(endingIn: life, arn: arn, scopes: nil), from: Self.source(.seconds(300)),
-          sessionName: "alice", now: Self.now), equals: fault)
+          in: Self.reply(endingIn: life, arn: arn, scopes: nil), to: Self.sent("alice"),
+          from: Self.source(.seconds(300)), now: Self.now), equals: fault)
     }
   }
 }

@@ -217,6 +217,7 @@ struct SessionWalk {
       return fixtures.token(isSilent ? nil : lifetime, of: identity)
     case .getID: return .identity(identity)
     case .getCredentials, .assumeRole: return fixtures.credentials(lifetime, of: identity)
+    case .renewSource, .derive: preconditionFailure("no profile of the walk is derived")
     }
   }
 

@@ -12,6 +12,8 @@ struct RowConfiguration {
   /// The command of an exec backend, without the port.
   let script: String
   let keys: String
+  /// The policy of the profile that is derived from the first one.
+  let policy: String
   /// Whether impersonation also covers sessions that a person signed in to.
   let isEnoughSaid: Bool
 
@@ -37,6 +39,7 @@ struct RowConfiguration {
     // One backend for both profiles, unless its URL names the pool.
     let other = row.method == .get ? "two" : "one"
     text += profile(cast.second, pools.1, backend: other, url, "")
+    text += less
     if change == .added {
       text += "[profile another]\nidentity_pool_id = \(cast.second.pool)\n"
     }
@@ -134,6 +137,30 @@ struct RowConfiguration {
       keys.append("allow_users = \(cast.bystander.name)")
     }
     return keys
+  }
+
+  // MARK: Less
+
+  static let less = "less"
+
+  /// What a key of the derived profile may do.
+  static let policy =
+    #"{"Version":"2012-10-17","Statement":{"Effect":"Allow","Action":"s3:GetObject","#
+    + #""Resource":"arn:aws:s3:::less/{uid}/*"}}"#
+
+  /// A profile that is derived from the first one, for the same people.
+  private var less: String {
+    var lines = [
+      "[profile \(Self.less)]", "source_profile = \(cast.first.profile)", "policy_file = \(policy)",
+    ]
+    if row.access == .impersonate {
+      lines += [
+        "impersonate = \(cast.actor.name)",
+        "impersonate_signed_in = \(isEnoughSaid ? "yes" : "no")",
+      ]
+    }
+    if cast.coins[3] { lines.append("duration = 20m") }
+    return lines.joined(separator: "\n") + "\n\n"
   }
 
   // MARK: The sandbox

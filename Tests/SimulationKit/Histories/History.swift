@@ -95,6 +95,11 @@ extension History {
         HistoryEvent(
           at: Int(now * 1000), act: Self.act(&random, ofPools: Self.isOfPools(seed))))
     }
+    if HistoryConfiguration.hasDerived(seed) {
+      events = events.enumerated().map { index, event in
+        HistoryEvent(at: event.at, act: Self.derived(event.act, index))
+      }
+    }
     self.init(seed: seed, events: events)
   }
 

@@ -56,7 +56,9 @@ struct HistoryConfiguration: Sendable {
   }
 
   struct Profile: Sendable {
-    let name: String
+    var name: String
+    /// Whether it has its identity from another profile.
+    var isDerived = false
     var pool: String
     var backend: Int?
     var identifier: Identifier
@@ -68,7 +70,9 @@ struct HistoryConfiguration: Sendable {
 
     /// Whether its sessions are renewed though nobody asks. It follows from the rest, so that seeds
     /// mean what they meant.
-    var keepsSessions: Bool { identifier == .both || identifier == .uid && !isBasic }
+    var keepsSessions: Bool {
+      !isDerived && (identifier == .both || identifier == .uid && !isBasic)
+    }
 
     /// Whether a first `get` needs no sign-in by a person.
     func worksUnattended(_ backends: [Backend]) -> Bool {
@@ -79,6 +83,8 @@ struct HistoryConfiguration: Sendable {
   private let isOfPools: Bool
   var backends: [Backend] = []
   var profiles: [Profile] = []
+  /// Nil where no profile is derived from another one.
+  var derived: Derived?
 
   static let provider = "login.example.app"
   static let publicProvider = "accounts.example.com"
@@ -93,7 +99,7 @@ struct HistoryConfiguration: Sendable {
   ///   - isOfProviders: whether they are providers.
   init(
     _ random: inout SeededGenerator, ofPools isOfPools: Bool,
-    ofProviders isOfProviders: Bool = false
+    ofProviders isOfProviders: Bool = false, derived hasDerived: Bool = false
   ) {
     self.isOfPools = isOfPools
     for (index, name) in ["corp", "lab"].enumerated() {
@@ -117,6 +123,7 @@ struct HistoryConfiguration: Sendable {
       }
       profiles.append(profile)
     }
+    if hasDerived { derived = Derived(kind: random.pick(Derived.Kind.allCases)) }
   }
 
   /// Whether the fault can matter: only a sign-in with a password gives what must stay with its
@@ -162,6 +169,13 @@ struct HistoryConfiguration: Sendable {
   /// What an operator makes of it next.
   func changed(_ random: inout SeededGenerator) -> HistoryConfiguration {
     var next = self
+    if let derived, random.happens(0.4) {
+      next.derived =
+        random.happens(0.7)
+        ? Derived(kind: derived.kind, version: derived.version + 1)
+        : Derived(kind: random.pick(Derived.Kind.allCases))
+      return next
+    }
     let index = random.index(profiles.count)
     switch random.index(6) {
     case 0 where profiles.count > 1: next.profiles.remove(at: index)
@@ -178,7 +192,9 @@ struct HistoryConfiguration: Sendable {
     return next
   }
 
-  func profile(_ name: String) -> Profile? { profiles.first { $0.name == name } }
+  func profile(_ name: String) -> Profile? {
+    name == Derived.name ? derivedProfile : profiles.first { $0.name == name }
+  }
 
   /// The user pool of a profile.
   func userPool(of profile: String) -> Backend? { backend(of: profile, .userPool) }
@@ -195,9 +211,9 @@ struct HistoryConfiguration: Sendable {
 
   /// Whether a session of the profile lives on when this configuration takes the place of another.
   func keeps(_ name: String, of former: HistoryConfiguration) -> Bool {
-    guard let now = profile(name), let before = former.profile(name), now.rule.hasNoLists else {
-      return false
-    }
+    guard let now = profile(name), let before = former.profile(name), now.rule.hasNoLists,
+      !now.isDerived || derived == former.derived
+    else { return false }
     return section(of: now) == former.section(of: before)
       && now.backend.map { section(of: backends[$0]) }
         == before.backend.map { former.section(of: former.backends[$0]) }
@@ -213,7 +229,10 @@ struct HistoryConfiguration: Sendable {
   ) -> ResolvedConfiguration {
     let text = fault == .forgottenKey ? text.replacing("keep_warm = yes\n", with: "") : text
     let source = ConfigurationSource(name: "credd.conf", bytes: Array(text.utf8))
-    let reading = Configuration.read([source]) { _ in nil }
+    let reading = Configuration.read(
+      [source],
+      policyFile: { [derived] _ in .success(Array((derived?.file ?? "").utf8)) },
+      environment: { _ in nil })
     guard let configuration = reading.configuration else {
       preconditionFailure("\(reading.diagnostics.map { "\($0)" })\n\(text)")
     }
@@ -222,6 +241,7 @@ struct HistoryConfiguration: Sendable {
 
   var text: String {
     "[daemon]\n" + backends.map(section).joined() + profiles.map(section).joined()
+      + (derivedProfile == nil ? "" : derived?.text ?? "")
   }
 
   private func section(of backend: Backend) -> String {

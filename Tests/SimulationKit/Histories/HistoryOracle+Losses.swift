@@ -9,7 +9,9 @@ extension HistoryRun {
   func judgeLoss(
     _ code: String, _ profile: String, _ line: HistoryClient.Line, _ client: HistoryClient
   ) {
-    guard case .get(_, let members) = line.request else { return }
+    guard case .get(_, let members) = line.request,
+      profile != HistoryConfiguration.Derived.name
+    else { return }
     if code == "SignInRequired", signIns.isSignedIn(client.user, profile, since: line.start) {
       world.violate(
         .neverDropped,
@@ -48,7 +50,9 @@ extension HistoryRun {
     _ number: Int, _ keys: HistoryUpstreams.Keys, _ line: HistoryClient.Line,
     _ client: HistoryClient
   ) {
+    // What is derived ends with what happens to its source.
     guard case .get = line.request, let profile = line.profile, lastReload < line.start,
+      keys.source == nil,
       people.possible(client.user, from: line.start).count == 1
     else { return }
     expectations.gave(
@@ -129,6 +133,8 @@ extension HistoryRun {
 extension HistoryUpstreams {
   /// Whether newer credentials of the same identity were given: perhaps these ended sooner.
   fileprivate func haveReplaced(_ held: HistoryExpectations.Credentials) -> Bool {
-    keys.contains { $0.key > held.number && $0.value.identity == held.keys.identity }
+    keys.contains {
+      $0.key > held.number && $0.value.identity == held.keys.identity && $0.value.source == nil
+    }
   }
 }

@@ -134,6 +134,7 @@ extension HistoryRun {
       world.violate(.neverExpired, "\(text) ended \(world.now - keys.ends) ago")
     }
     judgeIdentity(keys.identity, believed(line.target, line))
+    judgeNarrowness(keys, line, client)
     noteCredentials(number, keys, line, client)
     noteKept(line, client)
     guard let profile = line.profile.flatMap(host.configuration.profile), !keys.pool.isEmpty,
@@ -296,7 +297,7 @@ extension HistoryRun {
     }
     guard world.isCalm, client.number >= 100 else { return }
     let isExpected = signIns.mustWork(
-      client.user, profile.name,
+      client.user, profile.isDerived ? HistoryConfiguration.Derived.source : profile.name,
       isUnattended: profile.worksUnattended(host.configuration.backends))
     if isExpected {
       world.violate(

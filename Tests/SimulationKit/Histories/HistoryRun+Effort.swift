@@ -19,7 +19,8 @@ extension HistoryRun {
     world.after(Self.countedTime) { [self] in
       let made = world.report.calls - calls
       let asked = world.report.requests - lines
-      if made > asked * Self.callsOfLine + History.users * 3 * Self.ownCalls {
+      let profiles = host.configuration.derived == nil ? 3 : 4
+      if made > asked * Self.callsOfLine + History.users * profiles * Self.ownCalls {
         world.violate(.boundedCalls, "\(made) calls in ten minutes with \(asked) lines")
       }
       countCalls()

@@ -181,5 +181,11 @@ extension HistoryRun {
         send(.get(profile: profile, members: #","wait":15"#), clients[number])
       }
     }
+    guard host.configuration.derivedProfile != nil else { return }
+    for caller in 0..<callers {
+      let number = 200 + caller * 10 + user
+      connect(number, user, nil)
+      send(.get(profile: 3, members: #","wait":15"#), clients[number])
+    }
   }
 }

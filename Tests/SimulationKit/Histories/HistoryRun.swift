@@ -39,9 +39,11 @@ final class HistoryRun {
     upstreams = HistoryUpstreams(world, people)
     let isOfPools = History.isOfPools(history.seed)
     var first = HistoryConfiguration(
-      &world.random, ofPools: isOfPools, ofProviders: History.isOfProviders(history.seed))
+      &world.random, ofPools: isOfPools, ofProviders: History.isOfProviders(history.seed),
+      derived: HistoryConfiguration.hasDerived(history.seed))
     while let fault, !isOfPools, !first.canShow(fault) {
-      first = HistoryConfiguration(&world.random, ofPools: false)
+      first = HistoryConfiguration(
+        &world.random, ofPools: false, derived: HistoryConfiguration.hasDerived(history.seed))
     }
     var list = [first]
     while list.count < History.configurations {

@@ -212,6 +212,7 @@ extension HistoryUpstreams {
       let operation = target.split(separator: ".").last.map(String.init) ?? ""
       return cognito(operation, body)
     }
+    if let reply = derivedReply(to: request) { return reply }
     if request.body.exposedText()?.contains("AssumeRoleWithWebIdentity") == true {
       return role(request.body.exposedText() ?? "")
     }

@@ -21,7 +21,13 @@ final class HistoryUpstreams {
     let persons: Set<Int>?
     let identity: String
     let pool: String
-    let ends: Instant
+    var ends: Instant
+    /// The key that signed the call for this one; nil for one of Cognito's.
+    var source: Int?
+    var role: String?
+    var arn = "arn:aws:sts::123456789012:assumed-role/app/user"
+    /// Each narrows the key.
+    var policies: [String] = []
   }
 
   /// What is known of an identity.
@@ -202,6 +208,13 @@ final class HistoryUpstreams {
     return HistorySecret.token(
       number, expires: world.trueTime + .seconds(1) * lifetime,
       claims: isCognitos ? #","aud":"\#(pool)","sub":"\#(identity)""# : "")
+  }
+
+  /// Keys that STS gave for others.
+  func add(_ issued: Keys) -> Int {
+    lastNumber += 1
+    keys[lastNumber] = issued
+    return lastNumber
   }
 
   func newKeys(_ identity: String, _ pool: String, _ persons: Set<Int>?) -> (Int, WallTime) {
