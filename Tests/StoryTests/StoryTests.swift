@@ -14,6 +14,8 @@ struct StoryTests {
   @Test func aBackendThatDoesNotKnowTheHost() throws { try expect(.unknownHost) }
   @Test func aClockThatIsOff() throws { try expect(.wrongClock) }
   @Test func aLimitThatIsHit() throws { try expect(.hitLimit) }
+  @Test func aProfileThatIsDerived() throws { try expect(.derivedProfile) }
+  @Test func aRoleThatLacksTrust() throws { try expect(.missingTrust) }
 
   @Test(
     .enabled(if: AlertWatch.promtool != nil, "takes Debian's prometheus"),
@@ -46,6 +48,8 @@ enum StoryName: String, CaseIterable {
   case unknownHost = "unknown-host"
   case wrongClock = "wrong-clock"
   case hitLimit = "hit-limit"
+  case derivedProfile = "derived-profile"
+  case missingTrust = "missing-trust"
 
   /// Each story is told once, for its text and its alerts.
   private static let tellings = Mutex<[Self: Result<Telling, any Error>]>([:])
@@ -69,6 +73,8 @@ enum StoryName: String, CaseIterable {
     case .unknownHost: try Story.unknownHost()
     case .wrongClock: try Story.wrongClock()
     case .hitLimit: try Story.hitLimit()
+    case .derivedProfile: try Story.derivedProfile()
+    case .missingTrust: try Story.missingTrust()
     }
   }
 }
