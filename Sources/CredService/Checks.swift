@@ -175,11 +175,7 @@ final class Checks {
   // MARK: The renewal
 
   private func renew(_ name: String, _ caller: Caller, _ turn: Turn, _ run: CheckRun) {
-    let key = SessionKey(uid: caller.uid, profile: name)
-    let owner = SessionOwner(name: caller.userName)
-    let session = sessions[key].flatMap {
-      admittance.claim($0, for: owner, turn.now) && !$0.hasEnded ? $0 : nil
-    }
+    let session = held(name, caller, turn.now) ?? derived(name, caller, turn.now)
     guard let session, session.machine.mayRenew else {
       run.steps.append(
         CheckStep(unrenewable: session, in: configuration[name]?.root.settings.name ?? name))
@@ -191,6 +187,24 @@ final class Checks {
         id: turn.client.id, want: session.profile.checkedWant, minimumLife: nil, mustRefresh: true,
         arrived: turn.now, wait: Self.renewalTime),
       in: session, turn)
+  }
+
+  private func held(_ profile: String, _ caller: Caller, _ now: Instant) -> Session? {
+    let session = sessions[SessionKey(uid: caller.uid, profile: profile)]
+    guard let session, admittance.claim(session, for: SessionOwner(name: caller.userName), now),
+      !session.hasEnded
+    else { return nil }
+    return session
+  }
+
+  /// The session of a derived profile, which begins with its first request; nil where nobody is signed in
+  /// to its source.
+  private func derived(_ name: String, _ caller: Caller, _ now: Instant) -> Session? {
+    guard let profile = configuration[name], profile.source != nil,
+      let root = held(profile.root.settings.name, caller, now), root.machine.mayRenew,
+      case .session(let session) = admittance.session(of: profile, for: caller, now)
+    else { return nil }
+    return session
   }
 
   /// Answers a `check` whose renewal has ended.

@@ -41,7 +41,9 @@ extension Failure {
 
 extension Failure {
   /// Whether the daemon refused a `login` because it needs a password.
-  public var wantsPassword: Bool { code == ProtocolErrorCode.signInRequired.rawValue }
+  public var wantsPassword: Bool {
+    code == ProtocolErrorCode.signInRequired.rawValue && reason != SignInReason.derivedProfile
+  }
 
   /// Whether the daemon refused a password, or another secret of a sign-in.
   public var isRefusedPassword: Bool {
@@ -51,7 +53,8 @@ extension Failure {
   /// Whether the daemon refused a `login` with only a name: because it needs a password, or because
   /// the profile has no user pool.
   public var wantsMore: Bool {
-    wantsPassword || code == ProtocolErrorCode.invalidRequest.rawValue
+    wantsPassword
+      || code == ProtocolErrorCode.invalidRequest.rawValue && reason != SignInReason.derivedProfile
   }
 }
 
@@ -139,6 +142,8 @@ extension Failure {
   }
 
   private static func advice(_ refusal: Refusal, _ row: RefusalTable.Row) -> String? {
+    // The table would name the profile that was asked for, but the sign-in is its source's.
+    guard refusal.reason != SignInReason.derivedProfile else { return nil }
     // If a person must act first, waiting alone does not help.
     if let seconds = refusal.retryAfter, row.status == .tryAgain {
       return seconds > 0 ? "ask again in \(seconds) s" : "ask again"

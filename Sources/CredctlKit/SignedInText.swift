@@ -22,6 +22,7 @@ public enum SignedInText {
   public static func line(_ reply: JSONValue) -> String {
     let state = ["Profile", "State", "IdentityId"].map { reply[$0]?.text ?? "-" }
     let words = state + [words(reply).map { "by \($0)" }].compactMap(\.self)
-    return PlainText.oneLine(words.joined(separator: " ")) + "\n"
+    let derived = DerivedText.words(reply).map { ", \($0)" } ?? ""
+    return PlainText.oneLine(words.joined(separator: " ") + derived) + "\n"
   }
 }

@@ -50,14 +50,22 @@ public struct StatusReport: Sendable {
     guard !sessions.isEmpty else { return head + "no sessions\n" }
     let isTerminal = display.width != nil
     let header = ["PROFILE", "USER", "STATE", "IDENTITY", "EXPIRES", "REFRESH", "LAST CALLER"]
-    // Scripts count columns: a new one stands behind all older ones.
+    // Scripts count columns: a new one stands behind all older ones. Where no session is derived there is
+    // no such column.
+    let hasDerived = sessions.contains { DerivedText.words($0) != nil }
+    let last =
+      (isTerminal ? [] : ["LAST ERROR"]) + ["SIGNED IN BY"]
+      + (hasDerived ? [DerivedText.header] : [])
     var table = TextTable(
-      header: header + (isTerminal ? [] : ["LAST ERROR"]) + ["SIGNED IN BY"],
-      shrinking: [(6, 11), (5, 9), (3, 12), (7, 12), (0, 8), (1, 8)], optional: [6, 5, 3, 7, 1])
+      header: header + last,
+      shrinking: [(6, 11), (5, 9), (3, 12), (7, 12)] + (hasDerived ? [(8, 12)] : [])
+        + [(0, 8), (1, 8)],
+      optional: [6, 5, 3, 7] + (hasDerived ? [8] : []) + [1])
     for session in sessions {
       table.append(
         cells(of: session) + (isTerminal ? [] : [TextTable.Cell(error(session))])
-          + [TextTable.Cell(SignedInText.words(session))])
+          + [TextTable.Cell(SignedInText.words(session))]
+          + (hasDerived ? [TextTable.Cell(DerivedText.words(session))] : []))
     }
     return head + "\n" + table.rendered(on: display)
       + (isTerminal ? sessions.map { problem($0, on: display) }.joined() : "")
@@ -141,22 +149,26 @@ public struct StatusReport: Sendable {
 
 /// The reply to `status` with `profiles`, for people.
 public enum ProfileList {
-  /// A table of the profiles, the means of signing in, and who is signed in.
+  /// A table of the profiles, the means of signing in, and who is signed in; and where some are derived
+  /// from others, from which, and how they are narrowed.
   ///
   /// - Parameter reply: checked against ``ReplyShape/profiles``.
   public static func rendered(_ reply: JSONValue, on display: TextTable.Display) -> String {
     guard case .array(let profiles) = reply["Profiles"], !profiles.isEmpty else {
       return "no profile is open to you\n"
     }
+    let hasDerived = profiles.contains { DerivedText.words($0) != nil }
     var table = TextTable(
-      header: ["PROFILE", "SIGN-IN", "SIGNED IN BY"], shrinking: [(2, 12), (1, 7), (0, 8)],
-      optional: [2])
+      header: ["PROFILE", "SIGN-IN", "SIGNED IN BY"] + (hasDerived ? [DerivedText.header] : []),
+      shrinking: (hasDerived ? [(3, 12)] : []) + [(2, 12), (1, 7), (0, 8)],
+      optional: [2] + (hasDerived ? [3] : []))
     for profile in profiles {
       let name = profile["Profile"]?.text
-      table.append([
-        TextTable.Cell(name), TextTable.Cell(means(profile["SignIn"])),
-        TextTable.Cell(session(of: name, in: reply).flatMap(SignedInText.words)),
-      ])
+      table.append(
+        [
+          TextTable.Cell(name), TextTable.Cell(means(profile["SignIn"])),
+          TextTable.Cell(session(of: name, in: reply).flatMap(SignedInText.words)),
+        ] + (hasDerived ? [TextTable.Cell(DerivedText.words(profile))] : []))
     }
     return table.rendered(on: display)
   }

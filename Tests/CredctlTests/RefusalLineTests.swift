@@ -7,9 +7,10 @@ import Testing
 struct RefusalLineTests {
   private func line(_ error: ProtocolError) -> String {
     let seconds = error.retryAfter.map { Int($0.components.seconds) }
-    let refusal = Refusal(
+    var refusal = Refusal(
       code: error.code.rawValue, message: error.message, retryAfter: seconds,
       kind: error.kind.rawValue)
+    refusal.reason = error.reason
     let failure = Failure(refusal, profile: "work")
     return "\(error.code.rawValue) \(failure.status.code) \(failure.message)\n"
   }
@@ -89,6 +90,40 @@ struct RefusalLineTests {
         PoolMisconfigured 69 STS is not switched on in this region: activate it in the account; tell the administrator of this host
         PoolMisconfigured 69 STS does not allow so long a session: lower duration or raise the role's limit; tell the administrator of this host
         PoolMisconfigured 69 STS refuses a parameter: check role_arn, role_session_name and duration; tell the administrator of this host
+
+        """)
+  }
+
+  /// Of the calls that a source's credentials sign.
+  @Test func derived() {
+    expect(
+      lines(.sts, FailureTable.scope),
+      equals: """
+        PoolMisconfigured 69 STS does not take the source's credentials, not even new ones: tell the administrator of this host
+        PoolMisconfigured 69 STS does not let the source's role narrow itself: allow sts:GetScopedCredentials to it, or use a second role (role_arn with policy_file); tell the administrator of this host
+        PoolMisconfigured 69 STS does not know GetScopedCredentials here: use a second role (role_arn with policy_file); tell the administrator of this host
+        PoolMisconfigured 69 STS does not take the source's credentials, not even new ones: tell the administrator of this host
+        PoolMisconfigured 69 STS does not take the source's credentials, not even new ones: tell the administrator of this host
+        PoolMisconfigured 69 STS does not take the source's credentials, not even new ones: tell the administrator of this host
+        PoolMisconfigured 69 STS does not take the source's credentials, not even new ones: tell the administrator of this host
+        PoolMisconfigured 69 STS cannot read the session policy: check policy_file; tell the administrator of this host
+        PoolMisconfigured 69 STS finds that the policy and the tags do not fit into the session's token: shorten them; tell the administrator of this host
+        PoolMisconfigured 69 STS refuses a parameter: check the profile's keys; tell the administrator of this host
+        PoolMisconfigured 69 STS: the signature's time is wrong; set this host's clock; tell the administrator of this host
+        PoolMisconfigured 69 STS: the signature's time is wrong; set this host's clock; tell the administrator of this host
+        PoolMisconfigured 69 STS: the signature's time is wrong; set this host's clock; tell the administrator of this host
+        PoolMisconfigured 69 STS finds the signature wrong: check region and sts_endpoint; tell the administrator of this host
+        PoolMisconfigured 69 STS finds the signature not complete: does sts_endpoint pass all headers on?; tell the administrator of this host
+        PoolMisconfigured 69 STS got no signature: does sts_endpoint pass all headers on?; tell the administrator of this host
+
+        """)
+    expect(
+      lines(.sts, Array(FailureTable.hop.prefix(4))),
+      equals: """
+        PoolMisconfigured 69 STS may not assume the role: let its trust policy allow the source's role sts:AssumeRole, and sts:TagSession and sts:SetSourceIdentity where the profile sets them; tell the administrator of this host
+        PoolMisconfigured 69 STS is not switched on in this region: activate it in the account; tell the administrator of this host
+        PoolMisconfigured 69 STS does not allow so long a session: lower duration or raise the role's limit; tell the administrator of this host
+        PoolMisconfigured 69 STS does not know AssumeRole here: check sts_endpoint; tell the administrator of this host
 
         """)
   }

@@ -20,6 +20,10 @@ struct SignedInTextTests {
     (#","Username":"p1","Subject":"p1","SignedInBy":"oidc""#, " by oidc as p1"),
     (#","SignedInBy":"token""#, " by token"),
     (#","SignedInBy":"guest""#, ""), ("", ""),
+    (
+      #","SignedInBy":"host","Username":"al","Source":"home","Policy":"p.json""#,
+      " by host as al, from home, narrowed by p.json"
+    ),
     // A name from a token cannot command a terminal.
     (#","Username":"a\u001b[2Jb\nc","SignedInBy":"oidc""#, " by oidc as a[2Jb c"),
   ])

@@ -15,6 +15,8 @@ struct StoryTests {
   @Test func aClockThatIsOff() throws { try expect(.wrongClock) }
   @Test func aLimitThatIsHit() throws { try expect(.hitLimit) }
   @Test func aSocketWithACap() throws { try expect(.cappedSocket) }
+  @Test func aProfileThatIsDerived() throws { try expect(.derivedProfile) }
+  @Test func aRoleThatLacksTrust() throws { try expect(.missingTrust) }
 
   @Test(
     .enabled(if: AlertWatch.promtool != nil, "takes Debian's prometheus"),
@@ -48,6 +50,8 @@ enum StoryName: String, CaseIterable {
   case wrongClock = "wrong-clock"
   case hitLimit = "hit-limit"
   case cappedSocket = "capped-socket"
+  case derivedProfile = "derived-profile"
+  case missingTrust = "missing-trust"
 
   /// Each story is told once, for its text and its alerts.
   private static let tellings = Mutex<[Self: Result<Telling, any Error>]>([:])
@@ -72,6 +76,8 @@ enum StoryName: String, CaseIterable {
     case .wrongClock: try Story.wrongClock()
     case .hitLimit: try Story.hitLimit()
     case .cappedSocket: try Story.cappedSocket()
+    case .derivedProfile: try Story.derivedProfile()
+    case .missingTrust: try Story.missingTrust()
     }
   }
 }

@@ -35,9 +35,11 @@ extension Profile {
   /// Why an operation that is about a sign-in is not for a derived profile; nil for other profiles.
   public func refusalOfSignIn(_ operation: String) -> ProtocolError? {
     guard source != nil else { return nil }
-    return .invalid(
+    var error = ProtocolError.invalid(
       "profile '\(settings.name)' has no sign-in of its own: \(operation.quoted) is for its source, "
         + "profile '\(root.settings.name)'")
+    error.reason = SignInReason.derivedProfile
+    return error
   }
 
   /// The refusal of a derived profile's request, where nobody is signed in to its source.
@@ -51,9 +53,11 @@ extension Profile {
       mayUseSource
       ? "sign in there with 'credctl login \(source)'"
       : "an administrator must admit this user to profile '\(source)' first"
-    return ProtocolError(
+    var error = ProtocolError(
       .signInRequired,
       "profile '\(settings.name)' is derived from '\(source)': \(reason); \(advice)")
+    error.reason = SignInReason.derivedProfile
+    return error
   }
 
   /// The profile with the identity.
@@ -71,10 +75,12 @@ extension Profile {
       others.isEmpty
       ? "and no profile that is derived from it is open to you"
       : "use one that is derived from it: \(others.joined(separator: ", "))"
-    return ProtocolError(
+    var error = ProtocolError(
       .accessDenied,
       "profile '\(settings.name)' gives no credentials to programs (vend_credentials = no); \(advice)"
     )
+    if !others.isEmpty { error.reason = SignInReason.derivedProfile }
+    return error
   }
 
   /// How many profiles it is derived from, one after another.

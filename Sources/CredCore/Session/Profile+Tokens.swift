@@ -8,8 +8,12 @@ extension Profile {
     _ asked: TokenKind?, holdsToken: Bool
   ) throws(ProtocolError) -> TokenKind {
     guard source == nil else {
-      throw ProtocolError(
-        .accessDenied, "profile '\(settings.name)' hands out no tokens: it gives credentials alone")
+      var error = ProtocolError(
+        .accessDenied,
+        "profile '\(settings.name)' hands out no tokens: it is derived, and a token opens all that its "
+          + "source may do")
+      error.reason = SignInReason.derivedProfile
+      throw error
     }
     let asked = try settings.vendCredentials ? asked : narrowedKind(asked)
     guard plan.backend.issuer != nil || plan.link != nil else {

@@ -61,8 +61,11 @@ extension SessionMachine {
     return held.sourceAccessKeyID != source.credentials.accessKeyID
   }
 
-  func isSourceOld(_ now: Instant) -> Bool {
-    source?.credentials.map { now - $0.received > .seconds(60) } ?? false
+  /// Whether a refusal may mean the source's credentials: they are older than a minute, and were not renewed
+  /// for the same refusal before.
+  func isSourceOld(_ now: Instant, _ failure: UpstreamFailure) -> Bool {
+    guard lastFailure?.failure.reason != failure.reason else { return false }
+    return source?.credentials.map { now - $0.received > .seconds(60) } ?? false
   }
 
   /// Why a caller whose time is over waited in vain for the source; nil where that is not known.

@@ -63,10 +63,13 @@ public struct SignInRequest: Sendable, Equatable {
   }
 }
 
-/// Values of `Reason` in an error of a `login`. Scripts depend on the spelling.
+/// Values of `Reason` in errors that are credd's own. Scripts depend on the spelling.
 public enum SignInReason {
   /// The password was right, and something after it failed: it is not to be typed again.
   public static let passwordAccepted = "PasswordAccepted"
+  /// Another profile is meant: the source of this one, or one that is derived from it. The message says
+  /// which.
+  public static let derivedProfile = "DerivedProfile"
 }
 
 /// Logins that a client brings, and when they end.

@@ -37,9 +37,10 @@ struct DerivedExchanges {
     } catch {
       throw .unfitUser(error)
     }
+    let signed = clock.now(at: host.url)
     let request = try Upstream.sts.checked { () throws(InvalidInput) in
       try SigV4(source.credentials).sign(
-        derived.request, for: host, digests: crypto, now: clock.now(at: host.url))
+        derived.request, for: host, digests: crypto, now: signed)
     }
     let digest = derived.policy.map { crypto.hexadecimalSHA256(of: $0) }
     // Whether another time of signing may help.
@@ -51,7 +52,7 @@ struct DerivedExchanges {
         return try outcome(of: reply, derived, source, policySHA256: digest)
       } catch {
         if error.signatureFault == .time {
-          isOtherTime = clock.refused(by: host.url, at: reply.date)
+          isOtherTime = clock.refused(signed: signed, by: host.url, at: reply.date)
         }
         throw error
       }

@@ -45,7 +45,7 @@ struct Profiles: Verb {
     discussion: """
       The ways to sign in: host (nothing to do), password, browser, paste (a browser elsewhere), \
       device (a code on another device), token (a developer token), logins (tokens of other \
-      providers).
+      providers). For a derived profile they are those of its source.
       """)
 
   @ParentCommand var program: Credctl

@@ -13,7 +13,7 @@ extension RowStory {
     _ moment: String
   ) throws {
     let name = target.map { #","user":"\#($0.name)""# } ?? ""
-    let reply = try client(person).ask(
+    let reply = try client(person, at: host.socketPath).ask(
       #"{"profile":"\#(RowConfiguration.less)","wait":\#(wait)\#(name)}"#)
     guard let wide else {
       return expect(reply["AccessKeyId"] == nil, "\(moment): less came where nothing came")
@@ -27,10 +27,12 @@ extension RowStory {
     let uid = (target ?? person).uid
     let own = "arn:aws:s3:::less/\(uid)/x"
     // A guest's key may do nothing of this.
-    expect(
-      try may(key, "GetObject", own), equals: try may(wide, "GetObject", own), "\(moment)")
-    expect(!(try may(key, "PutObject", own)), "\(moment)")
-    expect(!(try may(key, "GetObject", "arn:aws:s3:::less/\(uid + 1)/x")), "\(moment)")
+    let mayRead = try may(wide, "GetObject", own)
+    expect(try may(key, "GetObject", own), equals: mayRead, "\(moment)")
+    let (mayWrite, mayReadOthers) = (
+      try may(key, "PutObject", own), try may(key, "GetObject", "arn:aws:s3:::less/\(uid + 1)/x")
+    )
+    expect(!mayWrite && !mayReadOthers, "\(moment)")
   }
 
   private func may(_ key: String, _ action: String, _ resource: String) throws -> Bool {

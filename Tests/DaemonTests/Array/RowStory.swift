@@ -78,7 +78,7 @@ final class RowStory {
   }
 
   /// The person's connection, which stays open while the daemon lives.
-  private func client(_ person: RowCast.Person, at path: String) throws -> Caller {
+  func client(_ person: RowCast.Person, at path: String) throws -> Caller {
     let identity = identity(of: person)
     if let caller = callers[path]?[identity] { return caller }
     let caller = try Caller(identity, to: path)

@@ -30,8 +30,13 @@ final class Story {
   ///   - title: its first line.
   ///   - configuration: credd.conf.
   ///   - clockError: this host's clock minus the right time.
-  init(_ title: String, _ configuration: String, clockError: Duration = .zero) throws {
+  ///   - files: files that the configuration names.
+  init(
+    _ title: String, _ configuration: String, clockError: Duration = .zero,
+    files: [String: String] = [:]
+  ) throws {
     let host = FakeHost()
+    host.queries.files = files
     self.clockError = clockError
     host.clock.wallClockJump = Self.noon + clockError
     host.upstreams.dateSkew = .zero - clockError
@@ -108,7 +113,12 @@ final class Story {
     lines.append("\(time) root# systemctl reload credd")
     let name = "/etc/credd/credd.conf"
     let source = ConfigurationSource(name: name, bytes: Array(configuration.utf8))
-    let reading = Configuration.read([source], environment: { _ in nil })
+    let files = fixture.host.queries.files
+    let reading = Configuration.read(
+      [source],
+      policyFile: { path in
+        files[path].map { .success(Array($0.utf8)) } ?? .failure(InvalidValue("cannot be read"))
+      }, environment: { _ in nil })
     if reading.configuration == nil {
       fixture.service.refuseConfiguration(
         reading.diagnostics.filter { $0.severity == .error }.map(\.description))

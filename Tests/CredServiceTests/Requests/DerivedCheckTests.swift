@@ -1,0 +1,42 @@
+import CredCore
+import TestSupport
+import Testing
+
+@testable import CredService
+@testable import ServiceTesting
+
+/// `check` of derived profiles.
+struct DerivedCheckTests {
+  private static let role = "arn:aws:iam::210987654321:role/reader"
+  private static let check = #"{"op":"check","profile":"maps"}"#
+
+  private func fixture() throws -> ServiceFixture {
+    try ServiceFixture(
+      Configured.http() + Configured.profile("work", identifier: "{user}")
+        + Configured.derived("maps", "role_arn = \(Self.role)"))
+  }
+
+  private func steps(_ reply: Reply) -> [String: String] {
+    guard case .array(let steps)? = reply["Steps"] else { return [:] }
+    let details = steps.map { ($0["Name"]?.text ?? "", $0["Detail"]?.text ?? "") }
+    return Dictionary(details, uniquingKeysWith: { $1 })
+  }
+
+  /// A derived session begins with its first `get`, but its source may be signed in.
+  @Test func aCheckBeforeTheFirstGetRenewsTheSourceAndWhatIsDerived() throws {
+    let fixture = try fixture()
+    _ = try fixture.ask(#"{"profile":"work"}"#)
+    let steps = steps(try fixture.ask(Self.check))
+    expect(steps["session"] == nil, "\(steps)")
+    expect(steps["source 'work'"]?.hasPrefix("valid until ") == true, "\(steps)")
+    expect(steps["AssumeRole"] != nil, "\(steps)")
+    expect(steps["credentials"]?.hasSuffix("the session token is 14 % full") == true, "\(steps)")
+  }
+
+  @Test func aCheckSignsNobodyInToTheSource() throws {
+    let fixture = try fixture()
+    let steps = steps(try fixture.ask(Self.check))
+    expect(steps["session"]?.hasSuffix("credctl login --profile work") == true, "\(steps)")
+    expect(fixture.service.sessions.isEmpty)
+  }
+}
