@@ -23,7 +23,9 @@ struct GetArgumentsTests {
   }
 
   @Test func rendersTheRequest() throws {
-    expect(try request("get"), equals: "{\"op\":\"get\",\"profile\":\"default\"}\n")
+    // The daemon knows which profile is meant.
+    expect(try request("get"), equals: "{\"op\":\"get\"}\n")
+    expect(try request("get", "default"), equals: "{\"op\":\"get\",\"profile\":\"default\"}\n")
     expect(
       try request("get", "--profile", "work", "--min-ttl=900", "--refresh", "--wait", "0"),
       equals: "{\"op\":\"get\",\"profile\":\"work\",\"min_ttl\":900,\"wait\":0,\"refresh\":true}\n")
@@ -63,7 +65,7 @@ struct GetArgumentsTests {
   @Test func asksInTheNameOfAnotherUser() throws {
     expect(
       try request("get", "--user", #"a"b"#),
-      equals: "{\"op\":\"get\",\"profile\":\"default\",\"user\":\"a\\\"b\"}\n")
+      equals: "{\"op\":\"get\",\"user\":\"a\\\"b\"}\n")
     expect(complaint(["get", "--user"]), equals: "option '--user' needs a value")
   }
 
@@ -74,7 +76,7 @@ struct GetArgumentsTests {
   func acceptsFractionsOfASecond(_ text: String, _ json: String) throws {
     expect(
       try request("get", "--wait", text),
-      equals: "{\"op\":\"get\",\"profile\":\"default\",\"wait\":\(json)}\n")
+      equals: "{\"op\":\"get\",\"wait\":\(json)}\n")
   }
 
   @Test(arguments: [

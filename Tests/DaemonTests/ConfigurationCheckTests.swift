@@ -44,7 +44,7 @@ struct ConfigurationCheckTests {
     for line in complaints(process) {
       let isExpected = [
         "No such file", "the host has no", "while credd.service runs", "admits every",
-        "can read this value",
+        "can read this value", "exit_on_idle: whether systemd passes [socket ",
       ]
       .contains { line.contains($0) }
       expect(isExpected, "\(line)")
