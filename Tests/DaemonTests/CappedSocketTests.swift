@@ -301,7 +301,3 @@ struct CappedSocketTests {
     expect(try host.ask()["AccessKeyId"] != nil)
   }
 }
-
-extension JSON {
-  fileprivate var elements: [JSON] { if case .array(let elements) = self { elements } else { [] } }
-}
