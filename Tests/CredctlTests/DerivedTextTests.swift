@@ -61,8 +61,8 @@ struct DerivedTextTests {
         """#), now: Self.now
     ).rendered(on: Self.wide)
     let lines = text.split(separator: "\n").map(String.init)
-    expect(lines[1].hasSuffix("LAST CALLER  LAST ERROR     CREDENTIALS"), "\(text)")
-    expect(lines[2].hasSuffix("  Timeout: slow  from work, narrowed by ro.json"), "\(text)")
+    expect(lines[1].hasSuffix("LAST CALLER  LAST ERROR     SIGNED IN BY  CREDENTIALS"), "\(text)")
+    expect(lines[2].hasSuffix("  Timeout: slow  -             from work, narrowed by ro.json"), "\(text)")
     expect(lines[3].hasSuffix("  -"))
   }
 

@@ -61,10 +61,10 @@ extension SessionMachine {
     return held.sourceAccessKeyID != source.credentials.accessKeyID
   }
 
-  /// Whether a refusal may mean the source's credentials: they are older than a minute, and were not renewed
-  /// for the same refusal before.
-  func isSourceOld(_ now: Instant, _ failure: UpstreamFailure) -> Bool {
-    guard lastFailure?.failure.reason != failure.reason else { return false }
+  /// Whether a refusal may mean the source's credentials: they are older than a minute. Where the refusals
+  /// do not end, they mean something else.
+  func isSourceOld(_ now: Instant) -> Bool {
+    guard held.backOff.failures < 2 else { return false }
     return source?.credentials.map { now - $0.received > .seconds(60) } ?? false
   }
 

@@ -142,7 +142,7 @@ extension SessionMachine {
       after: failure,
       RemedyFacts(
         plan: plan, held: held, source: tokenSource, signIn: signIn,
-        isSourceOld: isSourceOld(context.now, failure)))
+        isSourceOld: isSourceOld(context.now)))
     if remedy.drops.contains(.token) { held.token = nil }
     if remedy.drops.contains(.loginsOfClients) { held.dropLoginsOfClients(plan) }
     if remedy.drops.contains(.idToken), let method = remedy.next?.method {

@@ -78,7 +78,8 @@ struct STSTests {
       equals: Credentials(
         accessKeyID: "ASIAQWERTYUIOPASDFGH", secretAccessKey: Secret("wJalrXUt/K7&"),
         sessionToken: Secret("IQoJb3Jp+/="),
-        expiration: WallTime(milliseconds: 1_767_326_645_123), accountID: "123456789012"))
+        expiration: WallTime(milliseconds: 1_767_326_645_123), accountID: "123456789012",
+        session: STSSession(arn: "arn:aws:sts::123456789012:assumed-role/r/alice")))
   }
 
   @Test func aByteOrderMarkIsNoPartOfXML() throws {
