@@ -62,7 +62,9 @@ struct DerivedTextTests {
     ).rendered(on: Self.wide)
     let lines = text.split(separator: "\n").map(String.init)
     expect(lines[1].hasSuffix("LAST CALLER  LAST ERROR     SIGNED IN BY  CREDENTIALS"), "\(text)")
-    expect(lines[2].hasSuffix("  Timeout: slow  -             from work, narrowed by ro.json"), "\(text)")
+    expect(
+      lines[2].hasSuffix("  Timeout: slow  -             from work, narrowed by ro.json"), "\(text)"
+    )
     expect(lines[3].hasSuffix("  -"))
   }
 

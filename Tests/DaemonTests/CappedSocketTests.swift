@@ -183,7 +183,10 @@ struct CappedSocketTests {
   func aSocketThatNobodyPassesIsBoundAndRemoved() throws {
     let path = try TestHost.newSocketPath()
     let host = try TestHost { text($0, path) }
-    try Deadline.usual.wait(for: "the socket") { mode(path) != nil }
+    // The path is there a moment before credd listens.
+    try Deadline.usual.wait(for: "the socket") {
+      mode(path) != nil && (try? host.ask("{}", at: path)) != nil
+    }
     expect(mode(path), equals: geteuid() == 0 ? 0o666 : 0o600)
     expect(try host.answer { try host.ask("{}", at: path) }["AccessKeyId"] != nil)
     expect(

@@ -6,13 +6,17 @@ final class CallTurn {
   private let id: CallID
   /// Nil for a call that reaches no upstream.
   private let queue: CallQueue?
-  private unowned let turns: CallTurns
+  private let waitAgain: (CallID, CallQueue, @escaping (UpstreamFailure?) -> Void) -> Void
   private var isTaken = false
 
-  init(_ id: CallID, in queue: CallQueue?, _ turns: CallTurns) {
+  /// - Parameter waitAgain: waits for a further turn.
+  init(
+    _ id: CallID, in queue: CallQueue?,
+    waitAgain: @escaping (CallID, CallQueue, @escaping (UpstreamFailure?) -> Void) -> Void
+  ) {
     self.id = id
     self.queue = queue
-    self.turns = turns
+    self.waitAgain = waitAgain
   }
 
   /// Calls `send` when a request may be sent, or with the reason why not: the first time at once, then later.
@@ -22,6 +26,6 @@ final class CallTurn {
       isTaken = true
       return send(nil)
     }
-    turns.waitAgain(id, in: queue, send)
+    waitAgain(id, queue, send)
   }
 }

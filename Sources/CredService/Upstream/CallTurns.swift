@@ -48,7 +48,7 @@ final class CallTurns {
     let queue = queues.queue(for: request)
     calls[request.id] = PendingCall(completion: completion, queue: queue)
     guard let queue else {
-      return make(CallTurn(request.id, in: nil, self)) { [unowned self] outcome in
+      return make(turn(of: request.id, in: nil)) { [unowned self] outcome in
         self.finish(request.id, outcome)
       }
     }
@@ -69,7 +69,7 @@ final class CallTurns {
   ) {
     if let refusal { return finish(request.id, .failed(refusal)) }
     guard isWanted(request.id) else { return }
-    make(CallTurn(request.id, in: queue, self)) { [unowned self] outcome in
+    make(turn(of: request.id, in: queue)) { [unowned self] outcome in
       callEnded(queue, request.id, outcome.failure)
       if !request.call.dependsOnUserInput || outcome.failure == nil {
         logOutage(of: queue, outcome.failure, request.user)
@@ -97,6 +97,10 @@ final class CallTurns {
 
   private func finish(_ id: CallID, _ outcome: UpstreamOutcome) {
     calls.removeValue(forKey: id)?.completion?(outcome)
+  }
+
+  private func turn(of id: CallID, in queue: CallQueue?) -> CallTurn {
+    CallTurn(id, in: queue) { [unowned self] in waitAgain($0, in: $1, $2) }
   }
 
   // MARK: Other calls
@@ -129,7 +133,7 @@ final class CallTurns {
         }
       }
       calls[id]?.isSent = true
-      work(CallTurn(id, in: queue, self)) { [unowned self] result in
+      work(turn(of: id, in: queue)) { [unowned self] result in
         callEnded(queue, id, result.failure)
         if end(id) { completion(result) }
       }
