@@ -160,7 +160,7 @@ final class Answers {
     if checks.give(session, turn, error) { return }
     // Only the user may read the text of an upstream about that user.
     let isOwner = turn.client.peer.uid == session.key.uid
-    if error.code == .signInRequired, session.source != nil {
+    if error.code == .signInRequired, session.source != nil, turn.client.http == nil {
       return turn.refuse(
         session.profile.signInRequired(
           isOwner ? error.message : error.forOthers.message,

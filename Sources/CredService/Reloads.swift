@@ -95,7 +95,7 @@ final class Reloads {
       previous[name].map { $0 != profile } ?? false
     }
     let removed = Set(previous.keys).subtracting(next.profiles.keys)
-    let moved = Set(changed.filter { previous[$0.key]?.sourceName != $0.value.sourceName }.keys)
+    let moved = Set(changed.filter { previous[$0.key]?.sources != $0.value.sources }.keys)
     let now = host.clock.now
     dismissCallers(of: removed) { Admittance.removed($0) }
     dismissCallers(of: moved) { _ in Self.movedMeanwhile }
@@ -108,6 +108,8 @@ final class Reloads {
     let withdrawn = changed.filter { previous[$0.key]?.access != $0.value.access }.keys
     grants.decideAnew(
       Set(changed.keys).union(removed), withdrawn: removed.union(withdrawn), moved: movedDoors, now)
+    // At the socket there is nothing any more, also over a connection that was open before.
+    for client in movedDoors where client.isIdleAtClosedDoor { client.sink.finish() }
     // A source goes before what is derived from it.
     let inOrder = continuing.sorted { $0.0.profile.depth < $1.0.profile.depth }
     for (session, former) in inOrder where sessions.contains(session) {
@@ -169,5 +171,13 @@ final class Reloads {
 }
 
 extension Profile {
-  fileprivate var sourceName: String? { source?.settings.name }
+  /// The names of its source, and of that one's.
+  fileprivate var sources: [String] { source.map { [$0.settings.name] + $0.sources } ?? [] }
+}
+
+extension Client {
+  fileprivate var isIdleAtClosedDoor: Bool {
+    guard case .closed = door else { return false }
+    return waiting == nil && watch == nil
+  }
 }

@@ -10,12 +10,14 @@ extension Derivation {
     if reply.credentials.accessKeyID == source.credentials.accessKeyID { return .sameKey }
     if reply.credentials.expiration <= now { return .ended }
     switch call {
-    case .scope: return faultOfScope(reply, source)
+    case .scope: return faultOfScope(reply, source, now)
     case .hop(let hop): return faultOfHop(reply, hop, sessionName: sent.sessionName, now)
     }
   }
 
-  private func faultOfScope(_ reply: SignedReply, _ source: SourceCredentials) -> DerivedFault? {
+  private func faultOfScope(
+    _ reply: SignedReply, _ source: SourceCredentials, _ now: WallTime
+  ) -> DerivedFault? {
     guard let scopes = reply.scopes,
       policy == nil
         ? scopes >= (source.credentials.session?.scopes ?? 0)
@@ -25,6 +27,7 @@ extension Derivation {
       (source.credentials.session?.arn).map { $0 != reply.sessionARN }
       ?? source.credentials.accountID.map { $0 != reply.credentials.accountID } ?? false
     if isOther { return .otherSession }
+    if let duration, reply.credentials.expiration - now > duration + Self.margin { return .late }
     return reply.credentials.expiration - source.credentials.expiration > Self.margin ? .late : nil
   }
 

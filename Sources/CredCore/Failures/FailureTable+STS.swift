@@ -104,6 +104,13 @@ extension UpstreamFailure {
     return failure
   }
 
+  /// The source answered, but what it has is not of its present user, or has gone meanwhile.
+  static let sourceHasNothing = UpstreamFailure(
+    upstream: .sts, failureClass: .transient(retryAfter: nil), code: .cognitoUnavailable,
+    message:
+      "the profile's source has no credentials of its present identity yet; it is tried again",
+    severity: .expected)
+
   /// A policy or a name cannot be made for this user.
   public static func unfitUser(_ input: InvalidInput) -> UpstreamFailure {
     UpstreamFailure(

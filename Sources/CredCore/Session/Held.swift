@@ -8,8 +8,16 @@ struct Held: Sendable, Equatable {
   /// gave it. If a backend got it as the user's own, it would link the user with it. The field
   /// stands here, because behind `state` it takes no room.
   var isIdentityWithheld = false
+  /// Whether the credentials came with another identity than the present one. They are valid, but nothing
+  /// is derived from them.
+  var areCredentialsOfFormer = false
   var identityID: IdentityID? {
-    didSet { endedLogins.identityChanged(from: oldValue, to: identityID) }
+    didSet {
+      endedLogins.identityChanged(from: oldValue, to: identityID)
+      if credentials != nil, oldValue.map({ $0 != identityID }) ?? false {
+        areCredentialsOfFormer = true
+      }
+    }
   }
   var logins = LoginsMap()
   /// Whose the logins of this identity were that have ended; of the last one while there is none.
@@ -18,7 +26,9 @@ struct Held: Sendable, Equatable {
   var token: HeldToken?
   /// The sign-in at a provider that the backend links to its user.
   var link: ProviderSession?
-  var credentials: HeldCredentials?
+  var credentials: HeldCredentials? {
+    didSet { areCredentialsOfFormer = false }
+  }
   /// The name of a user who signed in with a password.
   var username: String?
   /// The role that a `login` chose.

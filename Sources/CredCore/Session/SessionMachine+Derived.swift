@@ -9,9 +9,17 @@ extension SessionMachine {
     let accepted = signIn.flatMap { $0.isAccepted ? nil : $0.before } ?? held
     return SourceFacts(
       state: accepted.state.mirrored, identityID: accepted.identityID,
-      role: accepted.customRoleARN, credentials: accepted.credentials,
+      role: accepted.customRoleARN,
+      credentials: accepted.areCredentialsOfFormer ? nil : accepted.credentials,
       lifetime: nextLifetime ?? accepted.credentials?.lifetime, canRefresh: canRefresh,
       refusal: signInRequired.message, failure: lastFailure?.failure)
+  }
+
+  /// Whether a person signed in, also while a sign-in is tried that may take that one's place: what was
+  /// derived is still of the former.
+  public var isOfPerson: Bool {
+    held.state.isPersonal
+      || signIn.map { !$0.isAccepted && $0.before.state.isPersonal } ?? false
   }
 
   /// A new session of a derived profile.
@@ -111,7 +119,12 @@ extension SessionMachine {
     guard plan.derived != nil, !refresh.isDeriving, !refresh.hasAskedSource,
       !demand(of: refresh, now).mustRefresh
     else { return false }
-    return source?.credentials.map { $0.servableUntil > now } ?? false
+    return hasSourceCredentials(now)
+  }
+
+  /// Whether there is something to sign with.
+  func hasSourceCredentials(_ now: Instant) -> Bool {
+    source?.credentials.map { $0.servableUntil > now } ?? false
   }
 
   mutating func derivedReceived(

@@ -57,6 +57,9 @@ extension SessionMachine {
     case .credentials(let credentials, let identityID, let lifetime):
       credentialsReceived(credentials, of: identityID, lifetime, refresh, &context)
     case .sourceRenewed:
+      guard hasSourceCredentials(context.now) else {
+        return fail(refresh, .sourceHasNothing, &context)
+      }
       refresh.hasAskedSource = true
       startNextCall(refresh, &context)
     case .derived(_, let lifetime) where lifetime <= .zero:

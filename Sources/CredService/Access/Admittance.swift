@@ -185,7 +185,7 @@ final class Admittance {
 
   /// The refusal of another user's session because a person signed in to it.
   func impersonationRefusal(_ session: Session, _ requester: Requester) -> ProtocolError? {
-    guard session.root.machine.state.isPersonal, !session.profile.settings.impersonateSignedIn
+    guard session.root.machine.isOfPerson, !session.profile.settings.impersonateSignedIn
     else {
       return nil
     }

@@ -214,7 +214,10 @@ final class Grants {
 
   private func recheckWait(_ client: Client, _ now: Instant) {
     guard let waiting = client.waiting, waiting.allowedUntil <= now else { return }
-    guard let session = waiting.session else { return routeAgain(waiting, client) }
+    // A session that has ended, with its source perhaps, answers nobody.
+    guard let session = waiting.session, !session.hasEnded else {
+      return routeAgain(waiting, client)
+    }
     let turn = clients.turn(waiting, client)
     if let error = turn.door.refusal(of: turn.request.operation) { return refuseWait(turn, error) }
     let resolution = admittance.resolve(

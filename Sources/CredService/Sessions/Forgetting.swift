@@ -72,6 +72,7 @@ final class Forgetting {
   private func look(at session: Session, _ now: Instant) {
     let unused = now - session.machine.lastAsked
     guard session.place.wasLookedAt, !session.machine.isBusy, !sessions.isSigningIn(session.key),
+      !sessions.hasBusyDerived(session),
       unused >= session.profile.settings.forgetAfter + roundTime
     else {
       session.place.wasLookedAt = true

@@ -38,7 +38,7 @@ final class Records {
       if isUnused(record, in: key.profile) {
         tokens.revokeDropped(of: key, record, keeping: nil)
         // The record of a user who signed out becomes a mark.
-        if record.snapshot.isSignedOutByUser {
+        if record.snapshot.isSignedOutByUser, configuration[key.profile]?.source == nil {
           signedOut[key] = record
         } else {
           host.store?.remove(key)
@@ -170,6 +170,11 @@ final class Records {
     guard sessions.count < configuration.daemon.maxSessions,
       let record = signedOut.removeValue(forKey: key)
     else { return }
+    // The sign-out is that of its source.
+    guard configuration[key.profile]?.source == nil else {
+      host.store?.remove(key)
+      return
+    }
     if !restore(key, record) { host.store?.remove(key) }
   }
 

@@ -26,6 +26,14 @@ extension SessionTable {
       && !machine.snapshot.isWorthKeeping && !isSource(session)
   }
 
+  /// Whether a session is busy that is derived from that one, and would end with it.
+  func hasBusyDerived(_ session: Session) -> Bool {
+    configuration.current.isSource(session.key.profile)
+      && sessions(of: session.key.uid).contains {
+        $0.source === session && ($0.machine.isBusy || hasBusyDerived($0))
+      }
+  }
+
   /// Whether another session is derived from that one.
   private func isSource(_ session: Session) -> Bool {
     configuration.current.isSource(session.key.profile)

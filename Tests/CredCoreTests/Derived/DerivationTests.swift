@@ -116,13 +116,26 @@ struct DerivationTests {
     expect(scope.fault(in: reply, to: Self.sent(), from: source, now: Self.now), equals: fault)
   }
 
+  @Test func aShorterLifeThatWasAskedForIsNoLongerOne() {
+    let shorter = Derivation(.scope(description: nil), at: Self.sts, duration: .seconds(900))
+    for (life, fault) in [(Duration.seconds(960), nil), (.seconds(961), .late)]
+      as [(Duration, DerivedFault?)]
+    {
+      let reply = Self.reply(endingIn: life, scopes: 0)
+      expect(
+        shorter.fault(in: reply, to: Self.sent(), from: Self.source(), now: Self.now),
+        equals: fault)
+    }
+  }
+
   @Test func withoutAPolicyTheCountMayStay() {
     let shorter = Derivation(.scope(description: nil), at: Self.sts, duration: .seconds(900))
     let source = Self.source(arn: Self.session, scopes: 1)
     for (scopes, fault) in [(1, nil), (0, .unscoped)] as [(Int, DerivedFault?)] {
       expect(
         shorter.fault(
-          in: Self.reply(scopes: scopes), to: Self.sent(), from: source, now: Self.now),
+          in: Self.reply(endingIn: .seconds(900), scopes: scopes), to: Self.sent(), from: source,
+          now: Self.now),
         equals: fault)
     }
   }

@@ -131,6 +131,57 @@ struct DerivedDropTests: DerivedTesting {
     expect(keys[second]?.identity != keys[first]?.identity)
   }
 
+  /// The middle of a chain goes elsewhere: who waits at its end is answered.
+  @Test func aReloadThatMovesTheMiddleOfAChainAnswersWhoWaits() throws {
+    let other = Configured.profile(
+      "other", identifier: "x-{user}", "sts_endpoint = http://127.0.0.1:4599")
+    func text(_ source: String) -> String {
+      Self.text(
+        backend: Self.password, other,
+        Configured.derived("mid", from: source, "role_arn = \(Self.role)"),
+        Configured.derived("last", from: "mid", "policy_file = \(Self.policyPath)"))
+    }
+    let fixture = try fixture(text("work"))
+    let client = fixture.connect()
+    client.send(get("last", #","wait":300"#))
+    expect(client.isWaiting)
+    try fixture.reload(text("other"))
+    fixture.advance(by: .seconds(310))
+    expect(!client.isWaiting && !client.hasReadAll)
+  }
+
+  /// Until the new identity has credentials of its own, nothing is derived from those of the former one.
+  @Test func nothingIsDerivedFromCredentialsOfAFormerIdentity() throws {
+    let fixture = try fixture(Self.text(Self.narrow(), Self.hop()))
+    let first = try key(fixture)
+    fixture.advance(by: .seconds(60))
+    fixture.host.upstreams.replaceIdentity(of: "alice")
+    fixture.host.upstreams.faults["GetCredentialsForIdentity"] = .status(503)
+    _ = try fixture.ask(get("work", #","refresh":true,"wait":2"#))
+    let reply = try fixture.ask(get("hop", #","wait":2"#))
+    expect(reply.accessKeyID, equals: nil)
+    expect(held(fixture) == nil)
+    fixture.host.upstreams.faults["GetCredentialsForIdentity"] = nil
+    fixture.advance(by: .seconds(400))
+    let keys = fixture.host.upstreams.sts.keys
+    expect(keys[try key(fixture, "hop")]?.identity != keys[first]?.identity)
+  }
+
+  @Test func aForgottenSignOutOfItsSourceLocksNobodyOut() throws {
+    let fixture = try fixture(Self.text(backend: Self.password, Self.narrow()))
+    func login() throws {
+      _ = try fixture.ask(
+        #"{"op":"login","profile":"work","username":"alice","password":"alice-password"}"#)
+    }
+    try login()
+    _ = try key(fixture)
+    _ = try fixture.ask(#"{"op":"logout","profile":"work"}"#)
+    fixture.advance(by: .seconds(60 * 86_400))
+    try fixture.restart(Self.text(backend: Self.password, Self.narrow()))
+    try login()
+    expect(policies(of: try key(fixture), fixture)?.count, equals: 1)
+  }
+
   // MARK: Restart
 
   @Test func itOutlivesARestart() throws {
