@@ -177,7 +177,8 @@ extension Profile {
 
 extension Client {
   fileprivate var isIdleAtClosedDoor: Bool {
-    guard case .closed = door else { return false }
+    // At a capped one the next request is refused: no answer of the main socket is kept for it.
+    guard case .closed = door, !socket.isCapped else { return false }
     return waiting == nil && watch == nil
   }
 }

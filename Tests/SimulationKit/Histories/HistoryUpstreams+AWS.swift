@@ -4,8 +4,11 @@ import CredCore
 extension HistoryUpstreams {
   func cognito(_ operation: String, _ body: JSONValue?) -> HTTPReply {
     if operation == "GetOpenIdTokenForDeveloperIdentity" {
-      return callback(
+      let reply = callback(
         body, body?["Logins"]?[HistoryConfiguration.provider]?.text, nil, "cognito")
+      // A backend says it by its status, Cognito by a name.
+      return reply.status == 409
+        ? .cognito("Logins are linked to another identity.", "ResourceConflictException") : reply
     }
     var login: Token?
     if case .object(let logins) = body?["Logins"], let first = logins.first {
