@@ -4,7 +4,7 @@
 /// identity: their number must not grow with the users of a host. The table of docs/metrics.md is
 /// made from the rows.
 public enum Metric: Sendable, CaseIterable {
-  case buildInfo, sessions, sessionsDegraded, credentialsExpiration, refreshes
+  case buildInfo, sessions, sessionsDegraded, credentialsExpiration, credentialsLifetime, refreshes
   case upstreamRequests, upstreamRequestDuration, upstreamUp, requests, signIns
   case attestationFailures, limitHits, connections, waiters, clockSkew
   case configurationValid, configurationTime
@@ -25,6 +25,11 @@ public enum Metric: Sendable, CaseIterable {
       (
         "credentials_expiration_timestamp_seconds", .gauge, ["profile"],
         "When the first of the credentials in use expires."
+      )
+    case .credentialsLifetime:
+      (
+        "credentials_lifetime_seconds", .gauge, ["profile"],
+        "The whole lifetime of the credentials in use that expire first."
       )
     case .refreshes:
       ("refreshes_total", .counter, ["profile", "result"], "Refreshes that ended.")

@@ -53,7 +53,7 @@ extension Reports {
   private func appendSessions(to text: inout MetricsText, _ now: Instant) {
     var states: [[String]: Int] = [:]
     var degraded: [String: Int] = [:]
-    var expirations: [String: WallTime] = [:]
+    var first: [String: HeldCredentials] = [:]
     var waiters = 0
     for name in configuration.profileNames {
       degraded[name] = 0
@@ -65,8 +65,8 @@ extension Reports {
       degraded[name, default: 0] += session.place.isDegraded ? 1 : 0
       waiters += session.machine.waiterCount
       if session.machine.isInUse, let held = session.machine.credentials {
-        let end = held.credentials.expiration
-        expirations[name] = min(expirations[name] ?? end, end)
+        let other = first[name] ?? held
+        if held.credentials.expiration <= other.credentials.expiration { first[name] = held }
       }
     }
     text.append(
@@ -75,11 +75,14 @@ extension Reports {
     text.append(
       .sessionsDegraded,
       degraded.sorted { $0.key < $1.key }.map { ([$0.key], Double($0.value)) })
+    let inUse = first.sorted { $0.key < $1.key }
     text.append(
       .credentialsExpiration,
-      expirations.sorted { $0.key < $1.key }.map {
-        ([$0.key], (Double($0.value.milliseconds) / 1000).rounded(.down))
+      inUse.map {
+        ([$0.key], (Double($0.value.credentials.expiration.milliseconds) / 1000).rounded(.down))
       })
+    text.append(
+      .credentialsLifetime, inUse.map { ([$0.key], $0.value.lifetime.inSeconds.rounded(.down)) })
     text.append(.waiters, Double(waiters))
   }
 
