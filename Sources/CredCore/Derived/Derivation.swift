@@ -88,8 +88,6 @@ public struct DerivedRequest: Sendable {
 extension Derivation {
   /// So much of the source's life is left to the source: STS's clock need not be credd's.
   static let margin: Duration = .seconds(60)
-  /// With less left of it, the source is renewed first.
-  static let leastSource: Duration = .seconds(120)
 
   /// The request, to be signed with the source's credentials.
   ///

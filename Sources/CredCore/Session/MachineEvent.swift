@@ -59,6 +59,8 @@ public enum MachineAction: Sendable, Equatable {
 public struct PastFailure: Sendable, Equatable {
   public let failure: UpstreamFailure
   public let at: Instant
+  /// Whether a derived session had its source renewed in vain since its last success.
+  var hasRenewedSource = false
 }
 
 /// A change that the daemon tells to watchers and the journal.

@@ -69,10 +69,10 @@ extension SessionMachine {
     return held.sourceAccessKeyID != source.credentials.accessKeyID
   }
 
-  /// Whether a refusal may mean the source's credentials: they are older than a minute. Where the refusals
-  /// do not end, they mean something else.
+  /// Whether a refusal may mean the source's credentials: they are older than a minute, and were not
+  /// renewed for such a refusal since the last success.
   func isSourceOld(_ now: Instant) -> Bool {
-    guard held.backOff.failures < 2 else { return false }
+    guard !(lastFailure?.hasRenewedSource ?? false) else { return false }
     return source?.credentials.map { now - $0.received > .seconds(60) } ?? false
   }
 
@@ -89,7 +89,7 @@ extension SessionMachine {
   /// The next call of a refresh. The source is asked first, unless its credentials have half of their
   /// lifetime left.
   func derivedCall(for refresh: Refresh, _ now: Instant) -> UpstreamCall? {
-    let held = source?.credentials.flatMap { $0.servableUntil > now ? $0 : nil }
+    let held = servableSource(now)
     let wanted = demand(of: refresh, now)
     if let held, refresh.hasAskedSource || wanted.accepts(held, now) {
       return .derive(from: SourceCredentials(held.credentials, lifetime: held.expires - now))
@@ -119,12 +119,12 @@ extension SessionMachine {
     guard plan.derived != nil, !refresh.isDeriving, !refresh.hasAskedSource,
       !demand(of: refresh, now).mustRefresh
     else { return false }
-    return hasSourceCredentials(now)
+    return servableSource(now) != nil
   }
 
-  /// Whether there is something to sign with.
-  func hasSourceCredentials(_ now: Instant) -> Bool {
-    source?.credentials.map { $0.servableUntil > now } ?? false
+  /// What signs a call; nil if the source has nothing that is still valid.
+  func servableSource(_ now: Instant) -> HeldCredentials? {
+    source?.credentials.flatMap { $0.servableUntil > now ? $0 : nil }
   }
 
   mutating func derivedReceived(
@@ -204,7 +204,7 @@ public struct SourceDemand: Sendable, Equatable {
   }
 
   private func least(of held: HeldCredentials) -> Duration {
-    max(held.lifetime * 0.5, max(minimumLife, min(Derivation.leastSource, held.lifetime * 0.5)))
+    max(held.lifetime * 0.5, minimumLife)
   }
 
   /// How long credentials like these must last to be taken; nil where none are held.

@@ -57,7 +57,7 @@ extension SessionMachine {
     case .credentials(let credentials, let identityID, let lifetime):
       credentialsReceived(credentials, of: identityID, lifetime, refresh, &context)
     case .sourceRenewed:
-      guard hasSourceCredentials(context.now) else {
+      guard servableSource(context.now) != nil else {
         return fail(refresh, .sourceHasNothing, &context)
       }
       refresh.hasAskedSource = true
@@ -164,7 +164,10 @@ extension SessionMachine {
     if signInFailed(refresh, failure, &context) {
       return context.actions.append(.announce(.signInFailed(failure)))
     }
-    lastFailure = PastFailure(failure: failure, at: context.now)
+    let hasRenewedSource = plan.derived != nil && refresh.remedies.contains(.newToken)
+    lastFailure = PastFailure(
+      failure: failure, at: context.now,
+      hasRenewedSource: hasRenewedSource || lastFailure?.hasRenewedSource ?? false)
     let pause = held.backOff.failed(failure.failureClass, jitter: context.jitter)
     held.pause = Pause(failure, now: context.now, pause: pause)
     work = .idle

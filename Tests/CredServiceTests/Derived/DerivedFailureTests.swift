@@ -43,8 +43,7 @@ struct DerivedFailureTests: DerivedTesting {
     let fixture = try fixture()
     fixture.host.upstreams.faults["GetScopedCredentials"] = .init(
       answer: FakeSTS.refusal(status, name, "not authorized to perform: sts:TagSession"))
-    let reply = try fixture.ask(get("narrow", #","wait":0"#))
-    _ = reply
+    _ = try fixture.ask(get("narrow", #","wait":0"#))
     let later = try fixture.ask(get("narrow"))
     expect(later.accessKeyID, equals: nil)
     expect(later.errorCode, equals: code, "\(later)")
@@ -105,6 +104,20 @@ struct DerivedFailureTests: DerivedTesting {
     fixture.host.upstreams.faults["GetScopedCredentials"] = denied
     expect(policies(of: try key(fixture), fixture)?.count, equals: 1)
     expect(calls("GetCredentialsForIdentity", fixture), equals: 2)
+  }
+
+  @Test func whileAccessDeniedLastsTheSourceIsNotRenewedForItAgain() throws {
+    let fixture = try fixture()
+    _ = try key(fixture, "work")
+    fixture.advance(by: .seconds(120))
+    fixture.host.upstreams.faults["GetScopedCredentials"] = .init(
+      answer: FakeSTS.refusal(403, "AccessDenied", "no"))
+    for _ in 0..<3 {
+      expect(try fixture.ask(get("narrow")).errorCode, equals: "PoolMisconfigured")
+      fixture.advance(by: .seconds(400))
+    }
+    expect(calls("GetCredentialsForIdentity", fixture), equals: 2)
+    expect(calls("GetScopedCredentials", fixture), equals: 4)
   }
 
   @Test func aSignatureWithTheWrongTimeIsMadeOnceMoreBySTSsClock() throws {
