@@ -22,7 +22,7 @@ public struct Credentials: Sendable, Equatable {
   }
 }
 
-/// What STS tells of the session of credentials.
+/// STS's facts about the session to which credentials belong.
 public struct STSSession: Sendable, Equatable {
   /// `arn:PARTITION:sts::ACCOUNT:assumed-role/ROLE/SESSION`.
   public var arn: String

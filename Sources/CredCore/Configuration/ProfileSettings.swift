@@ -75,7 +75,7 @@ public struct ProfileSettings: Sendable, Equatable {
   /// The developer token's key in the logins map; nil for the key of the region's partition.
   public var loginsKey: String?
 
-  /// What only a derived profile has.
+  /// The keys that only a derived profile may set.
   public var derived = DerivedSettings()
   /// Whether programs get its credentials, and not only those of profiles that are derived from it.
   public var vendCredentials = true

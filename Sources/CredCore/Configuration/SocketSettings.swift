@@ -22,8 +22,8 @@ public struct SocketSettings: Sendable, Equatable {
   public static func title(of path: UnixSocketPath) -> String { "[socket \(path)]" }
 }
 
-/// The operations that a socket with a cap can have. The others sign in, change something, or show
-/// what is not in the cap.
+/// The operations that a socket with a cap can have. Each other operation signs somebody in, changes
+/// something, or shows profiles that the cap does not name.
 public enum CappedOperation: String, Sendable, CaseIterable {
   case get, identity, ping, watch, token, endpoint
 }

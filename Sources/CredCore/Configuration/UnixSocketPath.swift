@@ -41,7 +41,7 @@ public struct UnixSocketPath: Hashable, Sendable, Comparable, CustomStringConver
     other.bytes.starts(with: folder + [UInt8(ascii: "/")])
   }
 
-  /// What is wrong with the path of a section, and what to do; nil if it is right.
+  /// The error in a section's path, with the correction; nil if a socket may have this path.
   var fault: String? {
     guard bytes.first == UInt8(ascii: "/") else {
       return "the path is not absolute: begin it with '/'"

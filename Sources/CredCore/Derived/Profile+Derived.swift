@@ -22,6 +22,9 @@ extension Profile {
     return derivation
   }
 
+  /// The profile that `source_profile` names; nil if the settings have no such key.
+  ///
+  /// - Throws: if there is no such profile, or if it is not right itself.
   static func source(
     of settings: ProfileSettings, in configuration: Configuration, groupID: (String) -> UInt32?
   ) throws(InvalidInput) -> Profile? {
@@ -63,6 +66,7 @@ extension Profile {
   /// The profile with the identity.
   public var root: Profile { source?.root ?? self }
 
+  /// Whether the named profile is the source, or the source's own source.
   public func isDerived(from profile: String) -> Bool {
     source.map { $0.settings.name == profile || $0.isDerived(from: profile) } ?? false
   }

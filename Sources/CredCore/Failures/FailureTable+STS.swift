@@ -19,13 +19,7 @@ extension FailureTable {
         "AccessDenied", .poolMisconfigured, .poolMisconfigured, .operatorMustAct,
         " may not assume the role: let its trust policy allow the source's role sts:AssumeRole, and "
           + "sts:TagSession and sts:SetSourceIdentity where the profile sets them"),
-      Row(
-        "RegionDisabledException", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
-        " is not switched on in this region: activate it in the account"),
-      Row(
-        "ValidationError", saying: "DurationSeconds", .permanentConfiguration, .poolMisconfigured,
-        .operatorMustAct,
-        " does not allow so long a session: lower duration or raise the role's limit"),
+      regionOff, tooLongSession,
       Row(
         "InvalidAction", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
         " does not know AssumeRole here: check sts_endpoint"),
@@ -34,9 +28,7 @@ extension FailureTable {
   private static let signedCall: [Row] = [
     sourceTooOld("ExpiredToken"), sourceTooOld("ExpiredTokenException"),
     sourceTooOld("InvalidClientTokenId"), sourceTooOld("InvalidSubjectCredentials"),
-    Row(
-      "MalformedPolicyDocument", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
-      " cannot read the session policy: check policy_file"),
+    unreadablePolicy,
     Row(
       "PackedPolicyTooLarge", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
       " finds that the policy and the tags do not fit into the session's token: shorten them"),

@@ -223,23 +223,30 @@ enum FailureTable {
       "AccessDenied", .poolMisconfigured, .poolMisconfigured, .operatorMustAct,
       " may not assume the role: check role_arn, and that the role trusts this pool (aud) and its "
         + "authenticated users (amr)"),
-    Row(
-      "MalformedPolicyDocument", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
-      " cannot read the session policy: check policy_file"),
+    unreadablePolicy,
     Row(
       "PackedPolicyTooLarge", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
       " finds the session policy too large: shorten policy_file or policy_arns"),
-    Row(
-      "RegionDisabledException", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
-      " is not switched on in this region: activate it in the account"),
-    Row(
-      "ValidationError", saying: "DurationSeconds", .permanentConfiguration, .poolMisconfigured,
-      .operatorMustAct,
-      " does not allow so long a session: lower duration or raise the role's limit"),
+    regionOff,
+    tooLongSession,
     Row(
       "ValidationError", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
       " refuses a parameter: check role_arn, role_session_name and duration"),
   ]
+
+  // MARK: Rows of several of STS's operations
+
+  static let unreadablePolicy = Row(
+    "MalformedPolicyDocument", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
+    " cannot read the session policy: check policy_file")
+
+  static let regionOff = Row(
+    "RegionDisabledException", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
+    " is not switched on in this region: activate it in the account")
+
+  static let tooLongSession = Row(
+    "ValidationError", saying: "DurationSeconds", .permanentConfiguration, .poolMisconfigured,
+    .operatorMustAct, " does not allow so long a session: lower duration or raise the role's limit")
 
   /// Errors of all AWS services.
   static let anyService: [Row] = [

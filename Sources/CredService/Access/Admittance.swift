@@ -240,17 +240,21 @@ final class Admittance {
 
   /// The session of an admitted caller, created if there is none. If only an answer needs it, the
   /// session is not put into the table.
+  ///
+  /// - Parameter asked: the profile that the caller named, if this is a source of it; a refusal names no
+  ///   other.
   func session(
-    of profile: Profile, for caller: Caller, _ now: Instant, _ need: SessionNeed = .session
+    of profile: Profile, for caller: Caller, _ now: Instant, _ need: SessionNeed = .session,
+    asked: String? = nil
   ) -> Resolution {
+    let name = profile.settings.name
     var source: Session?
     if let from = profile.source {
       let found = session(
-        of: configuration[from.settings.name] ?? from, for: caller, now, need)
+        of: configuration[from.settings.name] ?? from, for: caller, now, need, asked: asked ?? name)
       guard case .session(let session) = found else { return found }
       source = session
     }
-    let name = profile.settings.name
     let key = SessionKey(uid: caller.uid, profile: name)
     let owner = SessionOwner(name: caller.userName)
     if sessions[key] == nil { records.recall(key) }
@@ -259,7 +263,8 @@ final class Admittance {
     // moment.
     let stored = sessions[key] == nil ? host.store?.identity(for: key) : nil
     if (sessions[key]?.owner ?? stored?.owner)?.successor(owner) == .nameless {
-      return .refused(Self.nameless(caller.uid, "its session in profile '\(name)' belongs to one"))
+      let words = "its session in profile '\(asked ?? name)' belongs to one"
+      return .refused(Self.nameless(caller.uid, words))
     }
     if stored?.owner.successor(owner) == .anotherPerson { host.store?.setIdentity(nil, for: key) }
     let session = Session(
