@@ -15,13 +15,16 @@ extension ConfigurationReader {
     }
   }
 
-  /// A role alone takes nothing from its source's users. A policy, tags and an identity bind them.
+  /// A role alone takes nothing from its source's users. A policy, tags and an identity bind them. Where a
+  /// socket with a cap has the profile without its source, whoever wrote it knows how they are bound.
   private mutating func warnOfSources(of profile: DerivedProfile) {
     let settings = profile.settings
     guard settings.binds else { return }
     let callers = AllowedCallers([settings] + profile.sources)
     for (index, source) in profile.sources.enumerated() where source.vendCredentials {
-      guard callers.are(within: AllowedCallers(profile.sources[index...])) else { continue }
+      guard callers.are(within: AllowedCallers(profile.sources[index...])),
+        !socketSections.contains(where: { $0.settings.has(settings.name, butNot: source.name) })
+      else { continue }
       diagnostics.warning(
         at: profile.section.position,
         "\(settings.name) binds nobody: set vend_credentials = no in '\(source.name)', or give the "
@@ -81,6 +84,12 @@ private struct SharedIdentity: Hashable {
     pool = profile.identityPoolID
     provider = profile.developerProvider
     user = provider == nil ? profile.backend : profile.userIdentifier.text
+  }
+}
+
+extension SocketSettings {
+  fileprivate func has(_ profile: String, butNot source: String) -> Bool {
+    profiles.contains(profile) && !profiles.contains(source)
   }
 }
 

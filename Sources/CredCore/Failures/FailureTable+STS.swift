@@ -88,11 +88,11 @@ extension UpstreamFailure {
       failureClass: waits
         ? .transient(retryAfter: error.retryAfter)
         : own?.failureClass ?? .transient(retryAfter: nil),
-      // The source's name is not for those who come over a socket with a cap.
       code: error.code, message: "the profile's source gave nothing: \(error.message)",
       summary: "the profile's source gave nothing: \(error.forOthers.message)",
       severity: .expected)
     failure.reason = error.reason
+    failure.isOfSource = true
     return failure
   }
 

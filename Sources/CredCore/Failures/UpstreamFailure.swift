@@ -46,6 +46,8 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
   public internal(set) var isReplyLost = false
   /// The reaction of a sign-in at a user pool.
   public internal(set) var remedy: PoolRemedy?
+  /// Whether it is trouble of a derived profile's source.
+  public internal(set) var isOfSource = false
   /// Whether a secret that a user gave was wrong.
   public internal(set) var judgesSecret = false
   /// Whether a user's secret was perhaps wrong: a web page came in place of the backend's answer.
@@ -133,6 +135,7 @@ extension UpstreamFailure {
     if summary != message { error.messageForOthers = summary }
     error.reason = reason
     error.mayJudgeSecret = mayJudgeSecret
+    error.isOfSource = isOfSource
     // As a rule, such codes are temporary or about the user. Here an operator must act first.
     let isPermanent = [.permanentConfiguration, .poolMisconfigured].contains(failureClass)
     switch error.kind {

@@ -161,6 +161,9 @@ public struct ProtocolError: Error, Equatable, Sendable {
   public var handle: ChallengeHandle?
   /// Whether a password was perhaps refused. Then it counts as wrong, but clients are not told.
   public var mayJudgeSecret = false
+  /// Whether the trouble is of a derived profile's source. What it names is not for everybody: see
+  /// ``toldElsewhere``.
+  public var isOfSource = false
   /// The message for a client that is not the user whom the error concerns; nil if every client
   /// gets ``message``.
   public var messageForOthers: String?
@@ -187,6 +190,10 @@ public struct ProtocolError: Error, Equatable, Sendable {
   /// The answer to everybody at a socket with a cap that has no section, or is not passed as one.
   public static let closedSocket = ProtocolError(
     .accessDenied, "credd serves nothing at this socket: its journal says why")
+
+  /// Over a socket with a cap, the trouble of a source that the socket does not have.
+  public static let toldElsewhere =
+    "the profile's source gave nothing: outside of this socket credd says why"
 
   /// What a user does about a `SignInRequired` over a socket with a cap.
   public static let signInElsewhere = "sign in outside of this socket"

@@ -81,7 +81,8 @@ extension SessionMachine {
     guard plan.derived != nil, case .refreshing(let refresh) = work, !refresh.isDeriving else {
       return nil
     }
-    return needsSignIn(waiter) ? signInRequired : source?.failure?.protocolError
+    if needsSignIn(waiter) { return signInRequired }
+    return source?.failure.map { UpstreamFailure.ofSource($0.protocolError, last: $0).protocolError }
   }
 
   // MARK: Calls

@@ -108,13 +108,19 @@ extension Door {
     return error.operation.flatMap(refusal(ofOperation:)) ?? error.error
   }
 
-  /// An error in the words for this door. A sign-in is made elsewhere, and what is wrong with one may
-  /// name what is not here.
+  /// An error in the words for this door. A sign-in is made elsewhere, and what is wrong with one, or with
+  /// a source, may name what is not here.
   func worded(_ error: ProtocolError) -> ProtocolError {
-    guard cap != nil, error.code == .signInRequired else { return error }
-    var worded = ProtocolError(
-      .signInRequired, "nobody is signed in: \(ProtocolError.signInElsewhere)",
-      retryAfter: error.retryAfter)
+    guard cap != nil else { return error }
+    let message: String
+    if error.code == .signInRequired {
+      message = "nobody is signed in: \(ProtocolError.signInElsewhere)"
+    } else if error.isOfSource {
+      message = ProtocolError.toldElsewhere
+    } else {
+      return error
+    }
+    var worded = ProtocolError(error.code, message, retryAfter: error.retryAfter)
     worded.kind = error.kind
     return worded
   }

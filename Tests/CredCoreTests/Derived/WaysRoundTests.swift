@@ -55,6 +55,17 @@ struct WaysRoundTests {
     expect(warnings(lines, source: ""), equals: isWarned ? [Self.bindsNobody] : [])
   }
 
+  @Test(arguments: [("narrow", false), ("narrow work", true), ("other", true)])
+  func aSocketWithoutTheSourceBinds(_ profiles: String, _ isWarned: Bool) {
+    let socket = "[socket /run/agents/sock]\nprofiles = \(profiles)\n"
+    let other = "[profile other]\nidentity_pool_id = \(examplePool)\n"
+    let text = derivedText("duration = 1h", source: "")
+      .replacing("vend_credentials = no\n", with: "\n")
+    expect(
+      problems(inText: text + "\n" + other + socket).contains { $0.hasSuffix(Self.bindsNobody) },
+      equals: isWarned)
+  }
+
   @Test func aSourceAboveTheSourceBindsNobodyEither() {
     func text(_ middle: String, _ root: String) -> String {
       """

@@ -51,6 +51,17 @@ struct DerivedSocketTests: DerivedTesting {
     expect(!reply.text.contains("work"), "\(reply)")
   }
 
+  @Test func `the source's trouble is told elsewhere`() throws {
+    let fixture = try fixture()
+    fixture.host.upstreams.faults["token"] = .failure(.connect)
+    let reply = try fixture.connect(at: SocketCapTests.capped).ask("{}")
+    expect(reply.errorCode, equals: "BackendUnavailable", "\(reply)")
+    expect(reply.errorMessage, equals: ProtocolError.toldElsewhere)
+    expect(!reply.text.contains("corp"), "\(reply)")
+    let main = try fixture.ask(get("narrow"))
+    expect(main.errorMessage?.contains("backend 'corp'") ?? false, "\(main)")
+  }
+
   /// The session of the source belonged to a user with a name, which the host has forgotten.
   @Test func `a refusal for want of a user name names the profile that was asked for`() throws {
     let fixture = try fixture()
