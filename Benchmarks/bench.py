@@ -12,6 +12,7 @@ import os
 import pathlib
 import sys
 
+import derived
 import endpoint
 import figures
 import footprint
@@ -51,6 +52,7 @@ GROUPS = {
     "users": "16",
     "sign-in": "17",
     "endpoint": "18",
+    "derived": "19",
 }
 
 
@@ -132,7 +134,7 @@ class Benchmark:
         for program in (programs.credd, programs.sandbox):
             if not program.exists():
                 raise workbench.BenchmarkError(f"missing: {program} (make release)")
-        if self.has("sessions", "users", "sign-in"):
+        if self.has("sessions", "users", "sign-in", "derived"):
             many_sessions.own_users(bench.folder, max(options.sessions, options.sign_ins))
         self.measure_all()
 
@@ -162,6 +164,9 @@ class Benchmark:
         if self.has("users"):
             self.say("passing users")
             results.update(passing_users.measure(self))
+        if self.has("derived"):
+            self.say("derived sessions")
+            results.update(derived.measure(self))
         if self.has("sign-in"):
             self.say("signing in")
             results.update(signing_in.measure(self))

@@ -134,6 +134,12 @@ FIGURES = {
         7, "user instructions a cached get", "", {"bare C": within(INSTRUCTIONS)},
     ),
     "allocations": Figure(7, "heap allocations a cached get", "", {None: within(0)}),
+    "instructions, derived": Figure(
+        7, "user instructions a cached get, derived", "", {None: within(INSTRUCTIONS)},
+    ),
+    "allocations, derived": Figure(
+        7, "heap allocations a cached get, derived", "", {None: within(0)},
+    ),
     "ready": Figure(8, "start to READY", "ms", {None: within(10)}),
     "restored": Figure(
         8, "start by its socket to the first answer, restored", "ms", {None: within(20)},
@@ -222,6 +228,14 @@ FIGURES = {
     "process, serve": Figure(
         18, "credctl serve, whole process, with an endpoint of its own", "µs",
         {"credctl exec": None},
+    ),
+    "derived session": Figure(
+        19, "memory a derived session beside its credentials, 1,000 users", "bytes",
+        {None: within(1500)},
+    ),
+    "derived, first": Figure(
+        None, "first get of a derived profile, processor time", "µs",
+        {"first get of its source": None},
     ),
     "status page": Figure(
         None, "  of a page of 250 sessions of all users", "µs", {"100 users": None},

@@ -32,7 +32,7 @@ get_credentials_rate_limit = 10000/s""",
     "backend": f"rate_limit = 10000/s\nmax_parallel = {AT_A_TIME}",
     "user": "{uid}",
 }
-COLD_REQUEST = '{"profile":"%s","wait":60}' % servers.PROFILE
+COLD_REQUEST = '{"profile":"%s","wait":60}'
 
 
 def measure(run):
@@ -102,9 +102,9 @@ def own_users(folder, count):
 # --- Renewal -------------------------------------------------------------------------------------
 
 
-def renewal_command(run, server, first, count):
+def renewal_command(run, server, first, count, profile=servers.PROFILE):
     command = [run.programs.yardsticks / "loadgen", "--socket", server.socket]
-    command += ["--line", COLD_REQUEST, "--mode", "reconnect", "--connections", AT_A_TIME]
+    command += ["--line", COLD_REQUEST % profile, "--mode", "reconnect", "--connections", AT_A_TIME]
     command += ["--users", first, "--user-count", count, "--count", count]
     command += ["--warm-up", 0, "--seconds", LONGEST, "--server", server.pid, "--json"]
     return [str(word) for word in command]
@@ -118,9 +118,9 @@ def checked(result, count):
     return result
 
 
-def renew(run, server, first, count):
+def renew(run, server, first, count, profile=servers.PROFILE):
     """Lets `count` users ask for the first time."""
-    output = workbench.run(renewal_command(run, server, first, count), LONGEST + 60)
+    output = workbench.run(renewal_command(run, server, first, count, profile), LONGEST + 60)
     return checked(json.loads(output), count)
 
 

@@ -10,7 +10,9 @@ import workbench
 POOL = "us-east-1:11111111-2222-3333-4444-555555555555"  # credd-sandbox's default pool
 PROVIDER = "login.example.app"
 PROFILE = "bench"
-REQUEST = '{"op":"get","profile":"%s"}' % PROFILE
+DERIVED = "derived"
+POLICY = """{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:GetObject",
+"Resource":"arn:aws:s3:::reports/{user}/*"}]}"""
 SESSION_TOKEN_LENGTH = 800  # gives a reply of about 1 KB, as with AWS's tokens
 
 
@@ -55,6 +57,25 @@ cognito_endpoint = {cognito_endpoint or base_url}
 """
 
 
+def request(profile=PROFILE):
+    return '{"op":"get","profile":"%s"}' % profile
+
+
+REQUEST = request()
+
+
+def derived(bench, base_url, names, policy=POLICY):
+    """Settings of PROFILE, and sections of profiles that are derived from it."""
+    path = bench.folder / "policy.json"
+    path.write_text(policy)
+    sections = "".join(
+        f"\n[profile {name}]\nsource_profile = {PROFILE}\npolicy_file = {path}\n"
+        f"session_description = {name}\n"
+        for name in names
+    )
+    return f"sts_endpoint = {base_url}\n{sections}"
+
+
 def start_sandbox(bench, programs, name="sandbox", more=()):
     """Returns the sandbox's URL; with options for TLS in `more`, its https URL."""
     ready = bench.folder / f"{name}.ready"
@@ -68,12 +89,16 @@ def start_sandbox(bench, programs, name="sandbox", more=()):
     return ready.read_text().split()[-1].rstrip("/")
 
 
-def start_credd(bench, programs, base_url, name="credd", under=()):
+def start_credd(bench, programs, base_url, name="credd", under=(), profile=PROFILE):
     """Starts credd, run by the command `under` if there is one. No request has been sent yet."""
-    return start_configured(bench, programs, configuration(base_url), name, under=under)
+    derivation = "" if profile == PROFILE else derived(bench, base_url, [profile])
+    text = configuration(base_url, profile=derivation)
+    return start_configured(bench, programs, text, name, under=under, profile=profile)
 
 
-def start_configured(bench, programs, text, name, environment=None, under=(), options=()):
+def start_configured(
+    bench, programs, text, name, environment=None, under=(), options=(), profile=PROFILE
+):
     path = bench.folder / f"{name}.sock"
     command = [*under, programs.credd, "--config", bench.file(f"{name}.conf", text), *options]
     # A state folder of its own, so that the benchmark neither reads nor changes a user's.
@@ -85,7 +110,7 @@ def start_configured(bench, programs, text, name, environment=None, under=(), op
         {"STATE_DIRECTORY": str(state), **(environment or {})},
     )
     workbench.wait_for("listening", lambda: workbench.accepts(path), process)
-    return Server("credd", path, process.pid, ["--line", REQUEST])
+    return Server("credd", path, process.pid, ["--line", request(profile)])
 
 
 def running_credd(path):

@@ -60,10 +60,12 @@ struct CredentialsDirectoryTests {
       """
       [backend corp]
       type = exec
+      timeout = 60s
       command = \(command)
       \(keys)
       [backend web]
       type = http
+      timeout = 60s
       url = \(sandbox.url)/token
       bearer_token_file = ${CREDENTIALS_DIRECTORY}/two
 
@@ -170,6 +172,7 @@ struct CredentialsDirectoryTests {
       """
       [backend corp]
       type = cognito
+      timeout = 60s
       credential_process = \(script) \(files[0])
       cognito_endpoint = \(sandbox.url)
 

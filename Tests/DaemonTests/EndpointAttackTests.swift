@@ -120,8 +120,10 @@ struct EndpointAttackTests {
               # The reset came before the connection was looked at.
               refused += 1
       early = refused
+      # Those that were looked at first are silent for too long meanwhile, and leave their place.
       for s in held[64:]:
-          refused += b" 429 " in s.recv(4096)
+          answer = s.recv(4096)
+          refused += b" 429 " in answer or not answer
       print(refused >= count - 64 - 8, len(held) + early == count)
       sys.stdout.flush()
       sys.stdin.read()
@@ -129,7 +131,7 @@ struct EndpointAttackTests {
     let before = try endpoint.host.daemon.residentKilobytes
     let attacker = try script.start(
       endpoint.host, as: .games, ["\(endpoint.port)", "\(endpoint.host.daemon.pid)"])
-    try Deadline.in(.seconds(60)).wait(for: "10,000 connections") {
+    try Deadline.usual.wait(for: "10,000 connections") {
       attacker.output.contains("\n") || attacker.status != nil
     }
     expect(attacker.output, equals: "True True\n", "\(attacker.errors)")

@@ -82,7 +82,9 @@ extension SessionMachine {
       return nil
     }
     if needsSignIn(waiter) { return signInRequired }
-    return source?.failure.map { UpstreamFailure.ofSource($0.protocolError, last: $0).protocolError }
+    return source?.failure.map {
+      UpstreamFailure.ofSource($0.protocolError, last: $0).protocolError
+    }
   }
 
   // MARK: Calls

@@ -69,7 +69,7 @@ struct RowConfiguration {
         """
     case .http: settings = http(pool, url)
     }
-    return "[backend \(name)]\n\(settings)\n\n"
+    return "[backend \(name)]\n\(settings)\ntimeout = 60s\n\n"
   }
 
   private func http(_ pool: RowCast.Place, _ url: String) -> String {

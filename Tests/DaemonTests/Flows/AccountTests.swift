@@ -44,6 +44,7 @@ struct AccountTests {
       """
       [backend corp]
       type = aws-sample
+      timeout = 60s
       url = \(sandbox.url)/sample
 
       """ + Configuration.profile("default", endpoint: sandbox.url)

@@ -19,6 +19,7 @@ struct CognitoBackendTests {
       """
       [backend corp]
       type = cognito
+      timeout = 60s
       cognito_endpoint = \(sandbox.url)
       \(keys)
 

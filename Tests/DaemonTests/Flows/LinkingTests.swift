@@ -80,6 +80,7 @@ struct LinkingTests {
       Configuration.usual(sandbox, profile: "link_backend = credd") + """
         [backend credd]
         type = oidc
+        timeout = 60s
         issuer = \(sandbox.url)/oidc
         client_id = sandbox-public
         redirect_uri = http://127.0.0.1/

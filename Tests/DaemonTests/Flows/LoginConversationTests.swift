@@ -212,11 +212,15 @@ struct LoginConversationTests {
     let host = try TestHost(environment: ["RUNTIME_DIRECTORY": folder], managed: true) {
       "[daemon]\nexit_on_idle = 1s\n" + Configuration.userPool($0)
     }
+    // The daemon stays until credctl has come.
+    var first: StreamSocket? = try host.connect()
+    expect(first != nil)
     // Nothing is sent, and no guess is wrong: either would keep the daemon for an hour.
     try host.sandbox.control(
       "POST", "user-pool/user", #"{"Username":"carol","Password":"Temporary-1"}"#)
     let terminal = try TerminalProcess(host, "login", "--username", "carol")
     try terminal.expect("Password of carol")
+    first = nil
     try terminal.type("Temporary-1")
     try terminal.expect("New password of carol")
     try terminal.press("12\u{3}")

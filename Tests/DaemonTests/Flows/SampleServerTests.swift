@@ -11,6 +11,7 @@ struct SampleServerTests {
       """
       [backend corp]
       type = aws-sample
+      timeout = 60s
       url = \(sandbox.url)/sample
 
       """ + Configuration.profile("default", endpoint: sandbox.url)

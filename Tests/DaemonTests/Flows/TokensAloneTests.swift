@@ -15,6 +15,7 @@ struct TokensAloneTests {
       user_pool_id = us-east-1_Sandbox
       client_id = \(UserPoolHost.client)
       user_pool_endpoint = \(sandbox.url)
+      timeout = 60s
       [profile default]
       backend = staff
       vend_tokens = id
