@@ -201,7 +201,8 @@ struct CappedSocketTests {
     let host = try TestHost { text($0, nil) }
     try host.configure { text($0, path) }
     try host.reload()
-    try Deadline.usual.wait(for: "the socket") { mode(path) != nil }
+    // Its name is there a moment before credd listens.
+    try Deadline.usual.wait(for: "the socket") { (try? StreamSocket(unixPath: path)) != nil }
     expect(try host.answer { try host.ask("{}", at: path) }["AccessKeyId"] != nil)
     try host.configure { text($0, nil) }
     try host.reload()
@@ -223,7 +224,8 @@ struct CappedSocketTests {
     // It is tried again at the next reload.
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     try host.reload()
-    try Deadline.usual.wait(for: "the socket") { mode(path) != nil }
+    // Its name is there a moment before credd listens.
+    try Deadline.usual.wait(for: "the socket") { (try? StreamSocket(unixPath: path)) != nil }
     expect(try !host.credctl("status").output.contains("cannot listen"))
   }
 
