@@ -10,6 +10,8 @@ public struct HTTPRequest: Sendable {
   /// The fields in the order of their arrival, with the names as they were spelt.
   public var headers: [HTTPField]
   public var body: [UInt8]
+  /// Whether it came at the port of the user pools' replica.
+  public var isAtReplica = false
 
   /// - Parameter target: the request target: path and query, preceded by scheme and authority if
   ///   the client uses this server as a proxy (RFC 9112 §3.2.2).

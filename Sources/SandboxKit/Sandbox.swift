@@ -24,7 +24,7 @@ public struct Sandbox: Sendable {
 
   /// Answers one request. After a counted answer is sent, call ``ended(_:)``.
   public mutating func answer(_ request: HTTPRequest, at now: Date) -> Answer {
-    if request.path.hasPrefix(ControlService.prefix) {
+    if request.path.hasPrefix(ControlService.prefix), !request.isAtReplica {
       return Answer(reply: ControlService.reply(to: request, in: &self, at: now), date: now)
     }
     guard let call = Sandbox.call(of: request) else {
@@ -71,6 +71,7 @@ public struct Sandbox: Sendable {
     case .cognito: CognitoService.reply(to: request, in: &state, fault: fault, at: now)
     case .userPool where HostedUI.operation(of: request) != nil:
       HostedUI.reply(to: request, in: &state, at: now)
+    case .replica: ReplicaService.reply(to: request, in: &state, fault: fault, at: now)
     case .userPool: UserPoolService.reply(to: request, in: &state, fault: fault, at: now)
     case .sts: STSService.reply(to: request, in: &state, fault: fault, at: now)
     case .s3: S3Service.reply(to: request, in: &state, fault: fault, at: now)
@@ -80,6 +81,11 @@ public struct Sandbox: Sendable {
 
   /// The service of a request: the services share one port.
   private static func call(of request: HTTPRequest) -> ServiceCall? {
+    if request.isAtReplica {
+      return UserPoolService.operation(of: request).map {
+        ServiceCall(service: .replica, operation: $0)
+      }
+    }
     // The paths of objects are anything.
     if let operation = S3Service.operation(of: request) {
       return ServiceCall(service: .s3, operation: operation)

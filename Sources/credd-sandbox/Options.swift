@@ -8,6 +8,9 @@ struct ListeningOptions: ParsableArguments {
   @Option(help: "Port on 127.0.0.1; 0 takes any.")
   var port = 0
 
+  @Option(help: "Port on 127.0.0.1 of a replica of the user pools; 0 takes any.")
+  var replicaPort: Int?
+
   @Option(help: "Unix socket to serve on as well.")
   var unixSocket: String?
 
@@ -26,7 +29,7 @@ struct ListeningOptions: ParsableArguments {
   var tlsClientAuthority: String?
 
   func validate() throws {
-    for port in [port, tlsPort] where !(0...65_535).contains(port) {
+    for port in [port, tlsPort, replicaPort ?? 0] where !(0...65_535).contains(port) {
       throw ValidationError("\(port) is not a port")
     }
     guard (tlsCertificate == nil) == (tlsKey == nil) else {
@@ -39,7 +42,7 @@ struct ListeningOptions: ParsableArguments {
 
   /// Starts every listener.
   ///
-  /// - Returns: the base URLs, the plain one first.
+  /// - Returns: the base URLs, the plain one first, the replica's last.
   func listen(on server: SandboxServer) throws -> [String] {
     var urls = ["http://127.0.0.1:\(try server.listen(port: port))"]
     if let tlsCertificate, let tlsKey {
@@ -48,6 +51,9 @@ struct ListeningOptions: ParsableArguments {
         clientAuthorities: try tlsClientAuthority.map(text))
       let port = try server.listen(port: tlsPort, tls: files)
       urls.append("https://127.0.0.1:\(port)")
+    }
+    if let replicaPort {
+      urls.append("http://127.0.0.1:\(try server.listen(port: replicaPort, isReplica: true))")
     }
     if let unixSocket { try server.listen(unixSocket: unixSocket) }
     return urls

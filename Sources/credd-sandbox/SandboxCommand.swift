@@ -21,7 +21,9 @@ struct SandboxCommand: ParsableCommand {
   @OptionGroup var listening: ListeningOptions
   @OptionGroup var seeding: SeedOptions
 
-  @Option(help: "File to write the base URL to once listening; a second line has the TLS one.")
+  @Option(
+    help:
+      "File to write the base URL to once listening; further lines have TLS's and the replica's.")
   var readyFile: String?
 
   @Flag(help: "Print nothing.")

@@ -16,6 +16,8 @@ final class SandboxServer {
 
   private struct Service {
     let listener: HTTPListener
+    /// Whether it is the user pools' replica.
+    let isReplica: Bool
     /// When the listener has work even without an event of a connection.
     var nextRun: ContinuousClock.Instant?
   }
@@ -52,13 +54,17 @@ final class SandboxServer {
     try watch(signals, as: SandboxServer.signalToken)
   }
 
-  /// - Parameter port: the port; 0 to take any.
+  /// - Parameters:
+  ///   - port: the port; 0 to take any.
+  ///   - isReplica: whether it is the user pools' replica in another region.
   /// - Returns: the port that was taken.
-  func listen(port: Int, tls: TLSFiles? = nil) throws(ServerError) -> Int {
+  func listen(
+    port: Int, tls: TLSFiles? = nil, isReplica: Bool = false
+  ) throws(ServerError) -> Int {
     var taken = UInt16(port)
     let place = "127.0.0.1:\(port)"
     let socket = try SandboxServer.checked(unsafe csandbox_listen_tcp(&taken), place)
-    try add(HTTPListener(socket, place, tls: tls, server: self))
+    try add(HTTPListener(socket, place, tls: tls, server: self), isReplica: isReplica)
     return Int(taken)
   }
 
@@ -67,9 +73,9 @@ final class SandboxServer {
     try add(HTTPListener(socket, path, tls: nil, server: self))
   }
 
-  private func add(_ listener: HTTPListener) throws(ServerError) {
+  private func add(_ listener: HTTPListener, isReplica: Bool = false) throws(ServerError) {
     try watch(listener.descriptor, as: UInt64(services.count))
-    services.append(Service(listener: listener, nextRun: .now))
+    services.append(Service(listener: listener, isReplica: isReplica, nextRun: .now))
   }
 
   /// Serves until a stop signal comes.
@@ -139,7 +145,9 @@ extension SandboxServer {
 
   func received(_ call: HTTPCall, by listener: HTTPListener) {
     guard !call.isTooLong else { return SandboxServer.refuse(call) }
-    let answer = sandbox.answer(call.request, at: Date())
+    var request = call.request
+    request.isAtReplica = services.contains { $0.listener == listener && $0.isReplica }
+    let answer = sandbox.answer(request, at: Date())
     guard answer.delay > 0 || answer.delivery == .never else {
       SandboxServer.send(answer, to: call)
       return sandbox.ended(answer)

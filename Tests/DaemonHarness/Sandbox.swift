@@ -9,6 +9,8 @@ struct Sandbox {
   let url: String
   /// The same over TLS, where that was asked for.
   let tlsURL: String
+  /// The user pools' replica, where that was asked for.
+  let replicaURL: String
   let port: UInt16
 
   init(_ options: [String] = []) throws {
@@ -30,7 +32,9 @@ struct Sandbox {
     self.process = process
     self.url = String(url)
     self.port = port
-    tlsURL = urls.dropFirst().first.map(String.init) ?? ""
+    tlsURL = urls.first { $0.hasPrefix("https:") }.map(String.init) ?? ""
+    let replica = urls.dropFirst().last { $0.hasPrefix("http:") }
+    replicaURL = replica.map(String.init) ?? ""
   }
 
   /// Plans a fault, written as the control path takes it.

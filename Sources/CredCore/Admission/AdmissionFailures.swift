@@ -22,6 +22,7 @@ extension UpstreamFailure {
       message: "\(times)\(isOwn ? failure.message : failure.summary)",
       summary: "\(times)\(failure.summary)", severity: .expected)
     unavailable.isWithheld = true
+    if case .transient = failureClass { unavailable.isOutage = true }
     unavailable.reason = failure.reason
     // The URL in the detail may name another user.
     if isOwn { unavailable.detail = failure.detail }

@@ -37,6 +37,8 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
   public internal(set) var findsRequestWrong = false
   /// True if ``Admission`` prevented the call.
   public internal(set) var isWithheld = false
+  /// True if it did so because the upstream endpoint gives no answers.
+  public internal(set) var isOutage = false
   /// What AWS refuses about a signature of credd's own.
   public internal(set) var signatureFault: SignatureFault?
   /// True if Cognito says that a token is from another issuer than its key in the logins map names.

@@ -5,7 +5,7 @@
 /// made from the rows.
 public enum Metric: Sendable, CaseIterable {
   case buildInfo, sessions, sessionsDegraded, credentialsExpiration, credentialsLifetime, refreshes
-  case upstreamRequests, upstreamRequestDuration, upstreamUp, requests, signIns
+  case upstreamRequests, upstreamRequestDuration, upstreamUp, replicaInUse, requests, signIns
   case attestationFailures, limitHits, connections, waiters, clockSkew
   case configurationValid, configurationTime
 
@@ -47,6 +47,11 @@ public enum Metric: Sendable, CaseIterable {
       (
         "upstream_up", .gauge, ["upstream"],
         "Whether an upstream works: 0 after failures that are its own."
+      )
+    case .replicaInUse:
+      (
+        "user_pool_replica_in_use", .gauge, ["backend"],
+        "Whether a user pool's replica serves, since its primary cannot be reached."
       )
     case .requests:
       (

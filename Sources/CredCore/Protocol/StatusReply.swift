@@ -45,6 +45,7 @@ extension JSONWriter {
     field("IdentityId", session.identityID)
     append(session.signedIn)
     append(session.derived)
+    field("Region", session.region)
     field("Expiration", session.expiration)
     field("NextRefresh", session.nextRefresh)
     field("NextRefreshReason", session.nextRefreshReason)
@@ -260,6 +261,8 @@ public struct SessionReport: Sendable, Equatable {
   public var signedIn: SignedIn?
   /// Nil for a session with an identity of its own.
   public var derived: DerivedReport?
+  /// The region of the replica that serves the session's user pool; nil while the primary does.
+  public var region: String?
   /// The expiration of the held credentials.
   public var expiration: WallTime?
   public var nextRefresh: WallTime?

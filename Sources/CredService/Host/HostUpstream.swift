@@ -83,6 +83,8 @@ package struct ConversationCall: Sendable {
   package let user: UnixUser
   /// The step to make.
   package let step: ConversationStep
+  /// Where the sign-in began; the primary for its first step, which may go to the replica.
+  package let place: PoolPlace
 }
 
 /// A step of a sign-in at a user pool.
@@ -148,9 +150,12 @@ package protocol UpstreamPerforming: AnyObject {
     _ call: AccountCall,
     completion: @escaping (Result<AccountResult, UpstreamFailure>) -> Void)
   /// Makes a step of a sign-in at a user pool. The completion gets its outcome: a computed proof, a
-  /// reply, or a failure.
+  /// reply, or a failure; and the place that gave it.
   func converse(
-    _ call: ConversationCall, completion: @escaping (PoolConversation.Event) -> Void)
+    _ call: ConversationCall,
+    completion: @escaping (PoolConversation.Event, PoolPlace) -> Void)
+  /// The region of the replica that serves a profile's user pool now; nil while the primary does.
+  func replicaInUse(of profile: Profile) -> String?
   /// Makes a step of a sign-in by browser or device code. The completion gets its reply.
   func converse(
     _ call: ProviderCall,

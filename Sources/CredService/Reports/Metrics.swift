@@ -40,11 +40,24 @@ extension Reports {
     text.append(
       .connections,
       [([Self.socket], Double(clients.count - http)), ([Self.http], Double(http))])
+    text.append(.replicaInUse, replicasInUse())
     text.append(.clockSkew, host.clock.skew?.inSeconds ?? 0)
     text.append(.configurationValid, configuration.problem == nil ? 1 : 0)
     text.append(
       .configurationTime, (Double(configuration.since.milliseconds) / 1000).rounded(.down))
     return text.bytes
+  }
+
+  /// One sample for each user pool with a replica.
+  private func replicasInUse() -> [([String], Double)] {
+    var inUse: [String: Bool] = [:]
+    for name in configuration.profileNames {
+      guard let place = configuration[name]?.poolProfile, let backend = place.backend,
+        backend.replicaName != nil
+      else { continue }
+      inUse[backend.name] = host.upstream.replicaInUse(of: place) != nil
+    }
+    return inUse.sorted { $0.key < $1.key }.map { ([$0.key], $0.value ? 1 : 0) }
   }
 
   private static let socket = "socket"

@@ -142,6 +142,7 @@ final class Reports {
         .init(pid: $0.pid > 0 ? $0.pid : nil, unit: $0.unit)
       })
     report.derived = DerivedReport(session.profile, holding: machine.credentials?.credentials)
+    report.region = session.profile.poolProfile.flatMap { host.upstream.replicaInUse(of: $0) }
     return report
   }
 

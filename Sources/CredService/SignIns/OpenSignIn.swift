@@ -85,6 +85,8 @@ final class OpenSignIn {
   /// Until when credd asks the provider for the tokens of a device code although no client waits.
   var pollsUntil: Instant?
   var messages = Messages()
+  /// The region of the user pool in which it began, and ends.
+  var poolPlace = PoolPlace.primary
 
   init(_ origin: Origin, _ conversation: SignInConversation) {
     self.origin = origin

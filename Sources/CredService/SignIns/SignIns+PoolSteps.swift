@@ -86,8 +86,10 @@ extension SignIns {
 
   private func start(_ step: ConversationStep, _ signIn: OpenSignIn) {
     let id = beginCall(of: signIn)
-    let call = ConversationCall(id: id, profile: signIn.place, user: signIn.user, step: step)
-    host.upstream.converse(call) { [unowned self] event in
+    let call = ConversationCall(
+      id: id, profile: signIn.place, user: signIn.user, step: step, place: signIn.poolPlace)
+    host.upstream.converse(call) { [unowned self] event, place in
+      signIn.poolPlace = place
       callEnded(id, of: signIn) {
         take(event, $0, host.clock.now)
       } late: {

@@ -20,6 +20,7 @@ struct CalledBackend {
   let memory: ExchangeMemory
   /// The turn of the call for which it is called; nil where nothing is sent.
   private var turn: CallTurn?
+  private(set) var place = PoolPlace.primary
 
   /// Nil for a profile without a backend.
   init?(_ profile: Profile, _ sender: Sender, _ memory: ExchangeMemory) {
@@ -31,9 +32,10 @@ struct CalledBackend {
   }
 
   /// The same, to be sent requests in the turn of a call.
-  func taking(_ turn: CallTurn) -> CalledBackend {
+  func taking(_ turn: CallTurn, at place: PoolPlace = .primary) -> CalledBackend {
     var called = self
     called.turn = turn
+    called.place = place
     return called
   }
 

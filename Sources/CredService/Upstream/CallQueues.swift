@@ -28,7 +28,9 @@ struct CallQueues {
   // MARK: Which queue
 
   /// The queue of a call; nil for a call that reaches no upstream.
-  mutating func queue(for request: CallRequest) -> CallQueue? {
+  ///
+  /// - Parameter place: where a call at a backend goes.
+  mutating func queue(for request: CallRequest, at place: PoolPlace) -> CallQueue? {
     let profile = request.profile
     switch request.call {
     case .readTokenFile, .renewSource:
@@ -36,7 +38,7 @@ struct CallQueues {
     case .signIn, .tokenCallback:
       return profile.backend.map { queue(of: $0) }
     case .renewProviderTokens(let session, _):
-      return profile.giving(session).backend.map { queue(of: $0) }
+      return profile.giving(session).backend.map { queue(of: $0, at: place) }
     case .getID:
       return profile.identityPool.map { queue("GetId", $0.cognito.host, settings.getIDRate) }
     case .getOpenIDToken:
@@ -69,10 +71,14 @@ struct CallQueues {
       account: account ?? "")
   }
 
-  mutating func queue(of backend: BackendSettings) -> CallQueue {
-    queue(
-      Key(upstream: .backend(backend.name), operation: "", host: ""),
-      Admission.Policy(rate: backend.rateLimit, width: backend.maxParallel))
+  /// The replica of a user pool has its own outages.
+  mutating func queue(of backend: BackendSettings, at place: PoolPlace = .primary) -> CallQueue {
+    let isReplica = place == .replica
+    return queue(
+      Key(upstream: .backend(backend.name), operation: isReplica ? "replica" : "", host: ""),
+      Admission.Policy(
+        rate: backend.rateLimit, width: backend.maxParallel,
+        hasAlternative: !isReplica && backend.replicaName != nil))
   }
 
   private mutating func queue(

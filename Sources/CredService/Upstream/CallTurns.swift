@@ -40,12 +40,15 @@ final class CallTurns {
 
   /// Makes a call in its turn, or at once if it reaches no upstream.
   ///
-  /// - Parameter make: makes the call, and gives the outcome later.
+  /// - Parameters:
+  ///   - place: where a call at a backend goes.
+  ///   - make: makes the call, and gives the outcome later.
   func start(
-    _ request: CallRequest, _ completion: @escaping (UpstreamOutcome) -> Void,
+    _ request: CallRequest, at place: PoolPlace,
+    _ completion: @escaping (UpstreamOutcome) -> Void,
     make: @escaping (CallTurn, @escaping (UpstreamOutcome) -> Void) -> Void
   ) {
-    let queue = queues.queue(for: request)
+    let queue = queues.queue(for: request, at: place)
     calls[request.id] = PendingCall(completion: completion, queue: queue)
     guard let queue else {
       return make(turn(of: request.id, in: nil)) { [unowned self] outcome in
@@ -108,6 +111,7 @@ final class CallTurns {
   /// Makes a call at a backend in its turn. The call belongs to no session.
   func perform<Outcome>(
     _ id: CallID, for user: UnixUser?, in profile: Profile, at backend: BackendSettings,
+    _ place: PoolPlace = .primary,
     _ work: @escaping (CallTurn, @escaping Completion<Outcome>) -> Void,
     completion: @escaping Completion<Outcome>
   ) {
@@ -115,7 +119,7 @@ final class CallTurns {
       Admission.Call(
         id: id, profile: profile.settings.name, isInPerson: true, isRetry: false,
         dependsOnUserInput: true, user: user),
-      in: queues.queue(of: backend), work, completion: completion)
+      in: queues.queue(of: backend, at: place), work, completion: completion)
   }
 
   /// Makes a call in its turn in any queue. The call belongs to no session.

@@ -7,12 +7,14 @@ final class ExchangeMemory {
   let developerCredentials: DeveloperCredentialsCache
   let discovery: ProviderDiscovery
   let signatureClock: SignatureClock
+  let replicas: PoolReplicas
 
   init(_ sender: Sender, random: any RandomNumberGenerator) {
     self.random = random
     developerCredentials = DeveloperCredentialsCache(sender.services, random: random)
     discovery = ProviderDiscovery(sender)
     signatureClock = SignatureClock(sender.services.clock)
+    replicas = PoolReplicas(sender.services.log)
   }
 
   /// Drops the state of the old backends.

@@ -50,7 +50,25 @@ package final class UpstreamClient: UpstreamPerforming {
   package func start(
     _ request: CallRequest, completion: @escaping (UpstreamOutcome) -> Void
   ) {
-    turns.start(request, completion) { [unowned self] turn, done in make(request, turn, done) }
+    start(request, at: .primary) { [unowned self] outcome in
+      guard let call = Renewal(request, memory) else { return completion(outcome) }
+      guard let failure = call.mayGoOn(after: outcome) else {
+        call.answered(outcome, at: .primary)
+        return completion(outcome)
+      }
+      start(request, at: .replica) { outcome in
+        completion(call.ofReplica(outcome, after: failure))
+      }
+    }
+  }
+
+  private func start(
+    _ request: CallRequest, at place: PoolPlace,
+    _ completion: @escaping (UpstreamOutcome) -> Void
+  ) {
+    turns.start(request, at: place, completion) { [unowned self] turn, done in
+      make(request, turn, at: place, done)
+    }
   }
 
   /// Makes a call whose turn has come. The outcome comes later, never within this function. If the
@@ -58,14 +76,14 @@ package final class UpstreamClient: UpstreamPerforming {
   ///
   /// - Parameter first: the failure because of which the call is made once more.
   private func make(
-    _ request: CallRequest, _ turn: CallTurn, after first: UpstreamFailure? = nil,
-    _ done: @escaping (UpstreamOutcome) -> Void
+    _ request: CallRequest, _ turn: CallTurn, at place: PoolPlace,
+    after first: UpstreamFailure? = nil, _ done: @escaping (UpstreamOutcome) -> Void
   ) {
-    prepare(request, turn) { [unowned self] prepared in
+    prepare(request, turn, at: place) { [unowned self] prepared in
       guard turns.mayBeSent(request.id) else { return }
       switch prepared {
       case .success(.exchange(let exchange)):
-        send(exchange, of: request, turn, after: first, done)
+        send(exchange, of: request, turn, at: place, after: first, done)
       case .success(.command(let command, let read)):
         sender.run(command, reading: read) { done($0.outcome) }
       case .success(.outcome(let outcome)):
@@ -79,14 +97,14 @@ package final class UpstreamClient: UpstreamPerforming {
   /// Sends a prepared call. A second try takes a turn of its own, and may be cancelled while it waits.
   private func send(
     _ exchange: Exchange<UpstreamOutcome>, of request: CallRequest, _ turn: CallTurn,
-    after first: UpstreamFailure?, _ done: @escaping (UpstreamOutcome) -> Void
+    at place: PoolPlace, after first: UpstreamFailure?, _ done: @escaping (UpstreamOutcome) -> Void
   ) {
     turn.take { [unowned self] refusal in
       guard turns.mayBeSent(request.id) else { return }
       if let refusal { return done(.failed(first ?? refusal)) }
       sender.send(exchange) { [unowned self] result in
         if let failure = result.failure, exchange.isRepeated(failure), first == nil {
-          return make(request, turn, after: failure, done)
+          return make(request, turn, at: place, after: failure, done)
         }
         done(result.mapError { $0.following(first) }.outcome)
       }
@@ -94,7 +112,8 @@ package final class UpstreamClient: UpstreamPerforming {
   }
 
   private func prepare(
-    _ request: CallRequest, _ turn: CallTurn, _ done: @escaping Completion<PreparedCall>
+    _ request: CallRequest, _ turn: CallTurn, at place: PoolPlace,
+    _ done: @escaping Completion<PreparedCall>
   ) {
     let (profile, user) = (request.profile, request.user)
     switch request.call {
@@ -104,7 +123,7 @@ package final class UpstreamClient: UpstreamPerforming {
       }
       backend.exchanges.signIn(username, password, user, done)
     case .renewProviderTokens(let session, let way):
-      guard let backend = backend(of: profile.giving(session))?.taking(turn) else {
+      guard let backend = backend(of: profile.giving(session))?.taking(turn, at: place) else {
         return done(.failure(.unfitSession(of: .cognitoIdentity)))
       }
       backend.exchanges.renew(session, way, user, done)
@@ -170,13 +189,11 @@ package final class UpstreamClient: UpstreamPerforming {
     guard let backend = backend(of: request.profile) else {
       return turns.later { completion(nil) }
     }
-    turns.perform(request.id, for: request.user, in: request.profile, at: backend.settings) {
-      (turn: CallTurn, done: @escaping Completion<Void>) in
-      backend.taking(turn).exchanges.signOut(request) {
-        done($0.map { .failure($0) } ?? .success(()))
-      }
-    } completion: {
-      completion($0.failure)
+    perform(request.id, for: request.user, at: backend, replica: .anew(mayBeginTwice: true)) {
+      backend, done in
+      backend.exchanges.signOut(request) { done($0.map { .failure($0) } ?? .success(())) }
+    } completion: { (result: Result<Void, UpstreamFailure>, _) in
+      completion(result.failure)
     }
   }
 
@@ -187,12 +204,46 @@ package final class UpstreamClient: UpstreamPerforming {
     guard let backend = backend(of: call.profile) else {
       preconditionFailure("a profile without a backend has no accounts")
     }
-    turns.perform(call.id, for: nil, in: call.profile, at: backend.settings) {
-      (turn: CallTurn, done: @escaping Completion<AccountResult>) in
-      backend.taking(turn).exchanges.account(call, done)
-    } completion: {
-      completion($0)
+    let use: ReplicaUse = call.input.isDoneByReplica ? .anew(mayBeginTwice: true) : .never
+    perform(call.id, for: nil, at: backend, replica: use) { backend, done in
+      backend.exchanges.account(call, done)
+    } completion: { result, _ in
+      completion(result)
     }
+  }
+
+  /// Makes a call at a backend in its turn, and at the replica of a user pool where the primary cannot be
+  /// reached. With both away, the failure is the primary's.
+  ///
+  /// - Parameter place: where it is made first.
+  private func perform<Outcome>(
+    _ id: CallID, for user: UnixUser?, at backend: CalledBackend,
+    first place: PoolPlace = .primary, replica use: ReplicaUse,
+    _ work: @escaping (CalledBackend, @escaping Completion<Outcome>) -> Void,
+    completion: @escaping (Result<Outcome, UpstreamFailure>, PoolPlace) -> Void
+  ) {
+    let replicas = memory.replicas
+    turns.perform(id, for: user, in: backend.profile, at: backend.settings, place) {
+      work(backend.taking($0, at: place), $1)
+    } completion: { [unowned self] (result: Result<Outcome, UpstreamFailure>) in
+      guard let failure = result.failure, place == .primary,
+        replicas.mayServe(use, after: failure, backend.settings)
+      else {
+        if !(result.failure?.meansReplicaIsAway ?? false) {
+          replicas.answered(place, use, backend.settings)
+        }
+        return completion(result, place)
+      }
+      perform(id, for: user, at: backend, first: .replica, replica: use, work) { result, place in
+        let isAway = result.failure?.meansReplicaIsAway ?? false
+        completion(isAway ? .failure(failure) : result, isAway ? .primary : place)
+      }
+    }
+  }
+
+  /// The region of the replica that serves a profile's user pool now; nil while the primary does.
+  package func replicaInUse(of profile: Profile) -> String? {
+    profile.backend.flatMap { memory.replicas.nameInUse($0) }
   }
 
   package func probe(
@@ -204,7 +255,8 @@ package final class UpstreamClient: UpstreamPerforming {
   // MARK: Steps of sign-ins
 
   package func converse(
-    _ call: ConversationCall, completion: @escaping (PoolConversation.Event) -> Void
+    _ call: ConversationCall,
+    completion: @escaping (PoolConversation.Event, PoolPlace) -> Void
   ) {
     guard let backend = backend(of: call.profile) else {
       preconditionFailure("a profile without a backend has no user pool")
@@ -215,18 +267,21 @@ package final class UpstreamClient: UpstreamPerforming {
       sender.compute(proof, for: backend.upstream) { [unowned self] result in
         guard turns.end(call.id) else { return }
         switch result {
-        case .success(let computed): completion(.computed(computed))
-        case .failure(let failure): completion(.failed(failure))
+        case .success(let computed): completion(.computed(computed), call.place)
+        case .failure(let failure): completion(.failed(failure), call.place)
         }
       }
     case .send(let request):
-      turns.perform(call.id, for: call.user, in: call.profile, at: backend.settings) {
-        (turn: CallTurn, done: @escaping Completion<PoolReply>) in
-        backend.taking(turn).exchanges.answer(request, done)
-      } completion: { result in
+      // A sign-in ends where it began.
+      let use: ReplicaUse =
+        request.begins ? .anew(mayBeginTwice: request.mayBeginTwice) : .never
+      perform(call.id, for: call.user, at: backend, first: call.place, replica: use) {
+        backend, done in
+        backend.exchanges.answer(request, done)
+      } completion: { result, place in
         switch result {
-        case .success(let reply): completion(.replied(reply))
-        case .failure(let failure): completion(.failed(failure))
+        case .success(let reply): completion(.replied(reply), place)
+        case .failure(let failure): completion(.failed(failure), place)
         }
       }
     }
@@ -255,6 +310,49 @@ package final class UpstreamClient: UpstreamPerforming {
 
   package func logoutURL(of profile: Profile) -> String? {
     backend(of: profile).flatMap { ProviderExchanges($0)?.logoutURL }
+  }
+}
+
+/// A renewal at a user pool, for its replica.
+private struct Renewal {
+  let backend: BackendSettings
+  let use: ReplicaUse
+  let replicas: PoolReplicas
+
+  /// Returns nil for another call, and for a backend without a replica.
+  init?(_ request: CallRequest, _ memory: ExchangeMemory) {
+    guard case .renewProviderTokens(let session, _) = request.call,
+      let backend = request.profile.giving(session).backend, backend.replicaName != nil
+    else { return nil }
+    self.backend = backend
+    use = .token(session.refreshToken)
+    replicas = memory.replicas
+  }
+
+  /// The primary's failure, where the replica may serve.
+  func mayGoOn(after outcome: UpstreamOutcome) -> UpstreamFailure? {
+    guard case .failed(let failure) = outcome,
+      replicas.mayServe(use, after: failure, backend)
+    else { return nil }
+    return failure
+  }
+
+  func answered(_ outcome: UpstreamOutcome, at place: PoolPlace) {
+    switch outcome {
+    case .failed(let failure) where failure.meansReplicaIsAway: break
+    case .providerTokens(let tokens, _):
+      replicas.renewed(tokens, backend)
+      replicas.answered(place, use, backend)
+    default: replicas.answered(place, use, backend)
+    }
+  }
+
+  /// What the replica's outcome means to the session. With both away, all is as with one.
+  func ofReplica(_ outcome: UpstreamOutcome, after failure: UpstreamFailure) -> UpstreamOutcome {
+    answered(outcome, at: .replica)
+    guard case .failed(let refusal) = outcome else { return outcome }
+    if refusal.meansReplicaIsAway { return .failed(failure) }
+    return .failed(refusal.ofReplica(backend.replicaName ?? ""))
   }
 }
 

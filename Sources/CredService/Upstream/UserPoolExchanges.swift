@@ -17,7 +17,7 @@ struct UserPoolExchanges: BackendExchanges {
         Result { () throws(UpstreamFailure) in
           let secret = try secret.get()
           let client = try upstream.checked { () throws(InvalidInput) in
-            try called.profile.userPoolClient(secret: secret)
+            try called.profile.userPoolClient(secret: secret, at: called.place)
           }
           guard let client else { throw .unfitSession(of: upstream) }
           return client
@@ -118,7 +118,11 @@ struct UserPoolExchanges: BackendExchanges {
     var exchange = Exchange(
       request: request, settings: http, upstream: .backend(client.backend),
       secrets: secrets + [client.secret].compactMap(\.self), operation: operation, read: read)
-    exchange.tellsTime = settings.endpoint == nil
+    exchange.tellsTime =
+      switch called.place {
+      case .primary: settings.endpoint == nil
+      case .replica: settings.replicaEndpoint == nil
+      }
     return exchange
   }
 }
@@ -154,16 +158,23 @@ extension UserPoolExchanges {
 // MARK: Its servers
 
 extension UserPoolExchanges {
-  /// The pool's API, and its Hosted UI.
+  /// The pool's API, its replica's, and its Hosted UI.
   func places(_ turns: CallTurns) -> [ProbedPlace] {
     guard let issuer = called.profile.plan.backend.issuer else { return [] }
     let place = place(issuer.url, turns)
-    guard let domain = settings.providerEndpoints.token?.text else { return [place] }
-    return [
-      place,
-      ProbedPlace(
-        name: "\(place.name) domain", upstream: place.upstream, url: domain,
-        settings: place.settings, queue: place.queue),
-    ]
+    var places = [place]
+    if let replica = called.profile.replicaURL {
+      places.append(
+        ProbedPlace(
+          name: "\(place.name) replica", upstream: place.upstream, url: replica,
+          settings: place.settings, queue: turns.queues.queue(of: called.settings, at: .replica)))
+    }
+    if let domain = settings.providerEndpoints.token?.text {
+      places.append(
+        ProbedPlace(
+          name: "\(place.name) domain", upstream: place.upstream, url: domain,
+          settings: place.settings, queue: place.queue))
+    }
+    return places
   }
 }

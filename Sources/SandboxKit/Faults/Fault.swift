@@ -2,6 +2,8 @@
 enum Service: String, Sendable, CaseIterable {
   case backend, cognito, sts, s3, sample, oidc
   case userPool = "cognito-idp"
+  /// The user pools in another region.
+  case replica = "cognito-idp-replica"
 }
 
 /// One call: the unit of counting and of faults.
@@ -136,7 +138,7 @@ extension Fault {
   private func errorReply(for call: ServiceCall, _ error: ServiceError) -> HTTPReply {
     switch call.service {
     case .cognito: CognitoService.reply(with: error)
-    case .userPool: UserPoolService.reply(with: error)
+    case .userPool, .replica: UserPoolService.reply(with: error)
     case .sts:
       STSService.reply(with: error, requestID: "00000000-0000-4000-8000-000000000000")
     case .s3: S3Service.reply(with: error)
@@ -151,7 +153,7 @@ extension Fault {
   ) -> ServiceError {
     let text = message ?? "Rate exceeded"
     return switch service {
-    case .cognito, .userPool:
+    case .cognito, .userPool, .replica:
       ServiceError(status: status ?? 400, code ?? "TooManyRequestsException", text)
     case .sts: ServiceError(status: status ?? 400, code ?? "Throttling", text)
     case .s3: ServiceError(status: status ?? 503, code ?? "SlowDown", text)

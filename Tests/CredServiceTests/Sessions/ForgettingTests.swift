@@ -244,8 +244,10 @@ private final class KeptCalls: UpstreamPerforming {
   ) {}
   func probe(_ request: ProbeRequest, completion: @escaping ([ProbeOutcome]) -> Void) {}
   func converse(
-    _ call: ConversationCall, completion: @escaping (PoolConversation.Event) -> Void
+    _ call: ConversationCall,
+    completion: @escaping (PoolConversation.Event, PoolPlace) -> Void
   ) {}
+  func replicaInUse(of profile: Profile) -> String? { nil }
   func logoutURL(of profile: Profile) -> String? { nil }
   func converse(
     _ call: ProviderCall,

@@ -195,8 +195,8 @@ struct UpstreamContractTests {
         ? .compute(.keyPair(SRPPrivateValue(using: &random)))
         : .send(
           .initiate(.custom, username: "alice", device: nil, metadata: ClientMetadata()))
-      let call = ConversationCall(id: id, profile: profile, user: user, step: step)
-      fixture.upstream.converse(call) { _ in ended() }
+      let call = ConversationCall(id: id, profile: profile, user: user, step: step, place: .primary)
+      fixture.upstream.converse(call) { _, _ in ended() }
       return id
     }
     let input: AccountInput

@@ -75,7 +75,8 @@ final class HistoryCalls: UpstreamPerforming {
   }
 
   func converse(
-    _ call: ConversationCall, completion: @escaping (PoolConversation.Event) -> Void
+    _ call: ConversationCall,
+    completion: @escaping (PoolConversation.Event, PoolPlace) -> Void
   ) {
     client.converse(call, completion: completion)
   }
@@ -85,6 +86,8 @@ final class HistoryCalls: UpstreamPerforming {
   ) {
     client.converse(call, completion: completion)
   }
+
+  func replicaInUse(of profile: Profile) -> String? { client.replicaInUse(of: profile) }
 
   func logoutURL(of profile: Profile) -> String? { client.logoutURL(of: profile) }
 

@@ -13,15 +13,29 @@ extension Profile {
 
   /// The app client of the profile's user pool; nil with another backend.
   ///
-  /// - Parameter secret: the content of `client_secret_file`, which is read for each call.
+  /// - Parameters:
+  ///   - secret: the content of `client_secret_file`, which is read for each call.
+  ///   - place: where its requests go.
   /// - Throws: if Cognito would refuse the secret.
-  public func userPoolClient(secret: Secret?) throws(InvalidInput) -> UserPoolClient? {
+  public func userPoolClient(
+    secret: Secret?, at place: PoolPlace = .primary
+  ) throws(InvalidInput) -> UserPoolClient? {
     guard let backend, let userPool, let issuer = plan.backend.issuer, let pool = issuer.pool else {
       return nil
     }
-    return try UserPoolClient(
+    let client = try UserPoolClient(
       backend: backend.name, host: userPool.host(in: settings), pool: pool,
       id: issuer.clientID, secret: secret)
+    guard place == .replica, let replica = try userPool.replicaHost(in: settings) else {
+      return client
+    }
+    return client.asking(replica)
+  }
+
+  /// The URL of the replica of the profile's user pool; nil without one.
+  public var replicaURL: String? {
+    guard let userPool else { return nil }
+    return try? userPool.replicaHost(in: settings)?.url
   }
 
   /// The plan of conversations with the profile's user pool; nil without a pool.

@@ -6,7 +6,10 @@
 public struct UserPoolClient: Sendable, Equatable {
   /// The backend's name in the configuration, for messages.
   public let backend: String
-  public let host: AWSHost
+  /// Where requests go: the pool's primary region, or its replica's.
+  public private(set) var host: AWSHost
+  /// Who the client is: the primary's, wherever its requests go.
+  public let issuer: ProviderIssuer
   public let pool: UserPoolID
   public let id: String
   /// Nil for a public client.
@@ -31,12 +34,20 @@ public struct UserPoolClient: Sendable, Equatable {
     }
     self.backend = backend
     self.host = host
+    issuer = ProviderIssuer(pool: pool, clientID: id, url: host.url)
     self.pool = pool
     self.id = id
     self.secret = secret
   }
 
   var upstream: Upstream { .backend(backend) }
+
+  /// The same client, whose requests go to the pool's replica.
+  func asking(_ replica: AWSHost) -> UserPoolClient {
+    var client = self
+    client.host = replica
+    return client
+  }
 
   /// A request with `ClientId`.
   func clientRequest(
@@ -177,11 +188,5 @@ extension JSONWriter {
       endObject()
     }
     endArray()
-  }
-}
-
-extension UserPoolClient {
-  public var issuer: ProviderIssuer {
-    ProviderIssuer(pool: pool, clientID: id, url: host.url)
   }
 }

@@ -11,6 +11,8 @@ extension UserPoolSettings: ConfiguredBackend {
     .init("client_metadata", \.takesClientMetadata, .yesNo, standard: "no"),
     .init("provider_name", \.providerName, .loginsKey),
     .init("user_pool_endpoint", \.endpoint, .endpoint),
+    .init("replica_region", \.replicaRegion, .region),
+    .init("replica_endpoint", \.replicaEndpoint, .endpoint),
     .init("ca_file", \.caFile, .path),
     .init("allow_plain_http", \.allowPlainHTTP, .yesNo, standard: "no"),
     // The Hosted UI.
@@ -26,6 +28,7 @@ extension UserPoolSettings: ConfiguredBackend {
 
   func check(_ section: INISection, _ reader: inout ConfigurationReader) {
     reader.refusePlainHTTP("user_pool_endpoint", endpoint, section, isAllowed: allowPlainHTTP)
+    checkReplica(section, &reader)
     checkHostedUI(section, &reader)
   }
 

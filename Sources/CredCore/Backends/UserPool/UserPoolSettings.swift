@@ -41,6 +41,10 @@ public struct UserPoolSettings: Sendable, Equatable {
   public var providerName: String?
   /// The endpoint that replaces AWS's own.
   public var endpoint: HTTPURL?
+  /// The region of the pool's replica, which serves while the primary cannot be reached.
+  public var replicaRegion: String?
+  /// The replica's endpoint that replaces AWS's own.
+  public var replicaEndpoint: HTTPURL?
   /// The domain of the pool's Hosted UI; nil if users sign in without a browser.
   public var domain: HTTPURL?
   /// The settings of a sign-in by browser.
