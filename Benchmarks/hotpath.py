@@ -45,7 +45,7 @@ def profile(path):
     return instructions, allocations
 
 
-def fill_cache(path, profile):
+def fill_cache(path, asked):
     """Waits for the first credentials: under valgrind, on a busy machine, they take so long that
     calls end with `Timeout` first."""
     deadline = time.monotonic() + START_SECONDS
@@ -56,7 +56,7 @@ def fill_cache(path, profile):
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(left)
             client.connect(str(path))
-            request = {"op": "get", "profile": profile, "wait": max(1, int(left))}
+            request = {"op": "get", "profile": asked, "wait": max(1, int(left))}
             client.sendall(json.dumps(request).encode() + b"\n")
             reply = json.loads(client.makefile("rb").readline())
         error = reply.get("Error")
@@ -67,32 +67,32 @@ def fill_cache(path, profile):
         time.sleep(error.get("RetryAfter", 1))
 
 
-def counted(bench, programs, kind, count, start, profile):
+def counted(bench, programs, kind, count, start, asked):
     """Runs a server under callgrind from start to end, with `count` requests."""
     output = bench.folder / f"{kind}-{count}.callgrind"
     under = ["valgrind", "--tool=callgrind", "-q", f"--callgrind-out-file={output}"]
     server = start(f"{kind}-{count}", under)
-    fill_cache(server.socket, profile)
+    fill_cache(server.socket, asked)
     result = load.measure(programs, server, "single", 60, 0, "--count", count)
     bench.stop_last()  # callgrind writes its file when the server ends
     return result["requests"], *profile(output)
 
 
-def each(bench, programs, kind, start, profile=servers.PROFILE):
+def each(bench, programs, kind, start, asked=servers.PROFILE):
     """Instructions and allocations of one request."""
     (few, *low), (many, *high) = (
-        counted(bench, programs, kind, count, start, profile) for count in COUNTS
+        counted(bench, programs, kind, count, start, asked) for count in COUNTS
     )
     return [(after - before) / (many - few) for before, after in zip(low, high)]
 
 
-def of_credd(bench, programs, base_url, profile=servers.PROFILE):
+def of_credd(bench, programs, base_url, asked=servers.PROFILE):
     """Allocations are rounded to a tenth: they include rare work of the daemon that no request
     causes, such as writing its status line."""
     instructions, allocations = each(
-        bench, programs, f"credd-{profile}",
-        lambda name, under: servers.start_credd(bench, programs, base_url, name, under, profile),
-        profile,
+        bench, programs, f"credd-{asked}",
+        lambda name, under: servers.start_credd(bench, programs, base_url, name, under, asked),
+        asked,
     )  # fmt: skip
     return instructions, max(round(allocations, 1), 0)
 
