@@ -21,6 +21,21 @@ extension SandboxState {
   }
 }
 
+extension SandboxState {
+  /// The claims of an ID token that the provider's key has signed.
+  func verifiedClaims(
+    in token: String, of provider: LoginProvider
+  ) throws -> JSON {
+    if let pool = userPool(provider) {
+      return try PoolKeys.shared.verifiedClaims(in: token, of: pool.id)
+    }
+    if publishedKeys.names(provider.name) {
+      return try publishedKeys.verifiedClaims(in: token, of: provider.name)
+    }
+    return try issuer.verifiedClaims(in: token, algorithm: .rs256)
+  }
+}
+
 /// Checks the tokens of a logins map, with Cognito's error texts.
 struct LoginCheck {
   /// The key of Cognito's own tokens.
@@ -105,13 +120,7 @@ struct LoginCheck {
       guard fits(claimed["iss"]?.text, provider, as: key) else {
         throw LoginCheck.invalid("Issuer doesn't match providerName")
       }
-      if let pool = state.userPool(provider) {
-        claims = try PoolKeys.shared.verifiedClaims(in: token, of: pool.id)
-      } else if state.publishedKeys.names(provider.name) {
-        claims = try state.publishedKeys.verifiedClaims(in: token, of: provider.name)
-      } else {
-        claims = try state.issuer.verifiedClaims(in: token, algorithm: .rs256)
-      }
+      claims = try state.verifiedClaims(in: token, of: provider)
     } catch let error as ServiceError {
       throw error
     } catch TokenIssuer.Fault.malformed {

@@ -36,6 +36,8 @@ enum ControlService {
     case ("POST", "issued"): return try issued(FieldReader(bodyOf: request), in: sandbox.state.mint)
     case ("POST", "user"): return try sandbox.state.setUser(FieldReader(bodyOf: request))
     case ("POST", "role"): return try sandbox.state.setRole(FieldReader(bodyOf: request))
+    case ("POST", "openid-provider"):
+      return try sandbox.state.openIDProviders.add(FieldReader(bodyOf: request))
     case ("POST", "bucket"): return try sandbox.state.setBucket(FieldReader(bodyOf: request))
     case ("POST", "sts"): return try sandbox.state.setSTS(FieldReader(bodyOf: request))
     case ("POST", "may"): return try sandbox.state.answerMay(FieldReader(bodyOf: request))

@@ -12,6 +12,13 @@ struct PolicyPattern: Sendable, Equatable {
 
   private let parts: [Part]
 
+  /// `*`.
+  static let anyText = PolicyPattern(parts: [.anyText])
+
+  private init(parts: [Part]) {
+    self.parts = parts
+  }
+
   /// - Parameter hasWildcards: whether `*` and `?` stand for more than themselves.
   init(_ text: String, hasWildcards: Bool = true) throws(ServiceError) {
     var parts: [Part] = []

@@ -10,6 +10,8 @@ struct Role: Sendable, Equatable {
     var allowsTags = false
     /// Whether it allows `sts:SetSourceIdentity`.
     var allowsSourceIdentity = false
+    /// Users of OpenID Connect providers of the role's account.
+    var openID: [OpenIDTrust] = []
 
     func names(_ caller: RoleSession) -> Bool {
       let partition = Role.part(1, of: caller.role)
@@ -60,10 +62,13 @@ extension Role {
     trust.externalID = try fields.optionalText("ExternalId")
     trust.allowsTags = try fields.bool("TagSession") ?? false
     trust.allowsSourceIdentity = try fields.bool("SetSourceIdentity") ?? false
+    for trust in try fields.objects("OpenIDConnect") ?? [] {
+      self.trust.openID.append(try OpenIDTrust(trust))
+    }
     if let policy = fields.json("Policy") { policies = [try PolicyDocument(policy)] }
     try fields.finish()
-    guard pool != nil || !trust.principals.isEmpty else {
-      throw fields.fault("Pool", "or TrustedPrincipals is required")
+    guard pool != nil || !trust.principals.isEmpty || !trust.openID.isEmpty else {
+      throw fields.fault("Pool", "or TrustedPrincipals or OpenIDConnect is required")
     }
   }
 }

@@ -11,6 +11,8 @@ struct RoleSession: Sendable, Equatable {
   let name: String
   /// `sub` of the Cognito token that began it.
   var identity: String?
+  /// Whom the ID token named that began it.
+  var openID: ProviderIdentity?
   /// Session tags, by their keys as they were given.
   var tags: [String: String] = [:]
   /// The keys of tags that go on to a role that this session assumes.
@@ -52,6 +54,10 @@ struct RoleSession: Sendable, Equatable {
       "aws:userid": userID, "aws:principalarn": role, "aws:principalaccount": account,
     ]
     values["cognito-identity.amazonaws.com:sub"] = identity
+    if let openID {
+      values[openID.provider.lowercased() + ":sub"] = openID.subject
+      values[openID.provider.lowercased() + ":aud"] = openID.audience
+    }
     values["aws:sourceidentity"] = sourceIdentity
     for (key, value) in tags { values["aws:principaltag/" + key.lowercased()] = value }
     return values

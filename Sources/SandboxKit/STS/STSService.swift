@@ -91,7 +91,9 @@ extension SandboxState {
     fault: Fault.Kind?, at now: Date
   ) throws(ServiceError) -> [XMLElement] {
     if operation == .assumeRoleWithWebIdentity {
-      return try assumeRole(WebIdentityCall(form), at: now)
+      let call = try WebIdentityCall(form)
+      let isCognitos = SandboxState.isOfCognito(call.token)
+      return try isCognitos ? assumeRole(call, at: now) : assumeDirectRole(call, at: now)
     }
     let caller = try caller(of: request, for: .sts, at: now)
     switch operation {

@@ -1,32 +1,21 @@
 import FoundationEssentials
 
 extension SandboxState {
-  /// The members of AssumeRoleWithWebIdentityResult.
+  /// The members of AssumeRoleWithWebIdentityResult, for a token of Cognito.
   mutating func assumeRole(
     _ call: WebIdentityCall, at now: Date
   ) throws(ServiceError) -> [XMLElement] {
     let token = try webIdentity(call.token, at: now)
-    guard call.providerID == nil else {
-      throw ServiceError("ValidationError", "ProviderId is for OAuth 2.0 access tokens only")
-    }
     // The role's trust policy does not say why it refuses.
     guard let role = roles[call.roleARN], role.pool == token.pool,
       role.trustsAuthenticated == token.isAuthenticated,
       let identity = pools[token.pool]?.survivor(of: token.identity), !identity.isClosed
     else { throw SandboxState.denied }
-    guard call.duration <= role.maximumSessionDuration else {
-      throw ServiceError(
-        "ValidationError",
-        "The requested DurationSeconds exceeds the MaxSessionDuration set for this role.")
-    }
-    let expiration = Date(timeIntervalSince1970: Double(now.epochSeconds + call.duration))
-    var session = RoleSession(role: role.arn, name: call.sessionName, identity: token.identity)
-    session.sessionPolicies = call.policies.documents
-    try session.pack(call.policies.size)
+    let session = try call.session(of: role, identity: token.identity)
     let credentials = mint.credentials(
       for: CredentialMint.Grant(
         pool: token.pool, identity: token.identity, logins: identity.logins, session: session,
-        isOfSTS: true, expiration: expiration), random: &random)
+        isOfSTS: true, expiration: call.expiration(at: now)), random: &random)
     return [
       XMLElement("Audience", token.pool), session.assumedRoleUser,
       XMLElement("Provider", LoginCheck.cognito), credentials.element,
@@ -42,13 +31,8 @@ extension SandboxState {
       return try verified(text, at: now)
     } catch {
       throw switch error {
-      case .malformed:
-        ServiceError("InvalidIdentityToken", "The ID Token provided is not a valid JWT.")
-      case .wrongIssuer:
-        ServiceError(
-          "InvalidIdentityToken", "No OpenIDConnect provider found in your account for the issuer")
-      case .unverified:
-        ServiceError("InvalidIdentityToken", "Couldn't verify signed token.")
+      case .malformed, .wrongIssuer: SandboxState.malformedToken
+      case .unverified: SandboxState.unverifiedToken
       case .expired(let now, let expiry): SandboxState.expired(now: now, expiry: expiry)
       }
     }
@@ -83,6 +67,29 @@ struct WebIdentityCall {
     duration = try input.optionalInteger("DurationSeconds", in: 900...43_200) ?? 3600
     policies = try SessionPolicies(&input)
     try input.finish()
+    guard providerID == nil else {
+      throw ServiceError("ValidationError", "ProviderId is for OAuth 2.0 access tokens only")
+    }
+  }
+
+  /// The session that the call begins.
+  func session(
+    of role: Role, identity: String? = nil, openID: ProviderIdentity? = nil
+  ) throws(ServiceError) -> RoleSession {
+    guard duration <= role.maximumSessionDuration else {
+      throw ServiceError(
+        "ValidationError",
+        "The requested DurationSeconds exceeds the MaxSessionDuration set for this role.")
+    }
+    var session = RoleSession(role: role.arn, name: sessionName, identity: identity)
+    session.openID = openID
+    session.sessionPolicies = policies.documents
+    try session.pack(policies.size)
+    return session
+  }
+
+  func expiration(at now: Date) -> Date {
+    Date(timeIntervalSince1970: Double(now.epochSeconds + duration))
   }
 }
 

@@ -36,6 +36,7 @@ public struct SandboxSeed: Sendable {
   public var userPools: [UserPool]
   public var users: [User]
   var roles: [Role]
+  var openIDProviders = OpenIDProviders()
   public var allowsAnyUser = false
   public var requiresSession = false
   public var developerKeys = ["AKIASANDBOXDEVELOPER": "sandbox-developer-secret"]
@@ -72,7 +73,14 @@ public struct SandboxSeed: Sendable {
     userPools = [directory]
     pools = [pool]
     users = ["alice", "bob", "root"].map(User.init)
+    let clients = directory.clients.map(\.id)
+    // The table is empty, so there is room.
+    try? openIDProviders.add(provider, clients: clients, to: SandboxSeed.account)
     roles = SandboxSeed.defaultRoles(of: id)
+    var direct = Role(arn: SandboxSeed.arn("credd-direct"))
+    direct.maximumSessionDuration = 43_200
+    direct.trust.openID = [.everybody(of: provider, clients: clients)]
+    roles.append(direct)
   }
 
   /// Three for the identity pool, and two that its users may assume from there: one of the same account,
@@ -118,6 +126,10 @@ extension SandboxSeed {
     if let roles = try fields.objects("Roles") {
       self.roles = []
       for role in roles { self.roles.append(try Role(role)) }
+    }
+    if let providers = try fields.objects("OpenIDConnectProviders") {
+      openIDProviders = OpenIDProviders()
+      for provider in providers { _ = try openIDProviders.add(provider) }
     }
     if let users = try fields.objects("Users") {
       self.users = []

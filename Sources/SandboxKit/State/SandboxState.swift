@@ -15,6 +15,7 @@ struct SandboxState: Sendable {
   var pools: [String: IdentityPool] = [:]
   var userPools: [String: UserPool] = [:]
   var roles: [String: Role] = [:]
+  var openIDProviders = OpenIDProviders()
   var users = UserDirectory()
   /// Developer access keys: id → secret.
   var developerKeys: [String: String] = [:]
@@ -76,6 +77,7 @@ extension SandboxState {
     for pool in seed.pools { pools[pool.id] = IdentityPool(pool) }
     for pool in seed.userPools { userPools[pool.id] = UserPool(pool, random: &random) }
     for role in seed.roles { roles[role.arn] = role }
+    openIDProviders = seed.openIDProviders
     for user in seed.users {
       users.store(
         User(

@@ -123,6 +123,6 @@ struct RoleHopTests {
     let nobodys: JSON = ["Arn": "arn:aws:iam::1:role/x"]
     expect(
       test.send("POST", "/control/role", nobodys).json?["Message"]?.text,
-      equals: "Pool or TrustedPrincipals is required")
+      equals: "Pool or TrustedPrincipals or OpenIDConnect is required")
   }
 }
