@@ -190,6 +190,8 @@ public enum Limits {
     public static let roleARNLength = 20...2048
     /// Characters of a role session's name.
     public static let roleSessionNameLength = 2...64
+    /// Characters of the token.
+    public static let webIdentityTokenLength = 4...20_000
     /// Seconds that a role session lasts. The role's own maximum may be lower.
     public static let roleSeconds = 900...43_200
     /// Characters of a session policy.

@@ -43,6 +43,43 @@ struct ProviderHost {
     try provider(#""SignedInAs":"alice""#)
   }
 
+  /// Whose profile has no identity pool.
+  ///
+  /// - Parameter role: for which STS takes the provider's ID tokens, once ``trust(_:with:)`` was called.
+  init(direct profile: String, role: String) throws {
+    redirectURI = Self.redirectURI
+    host = try TestHost { sandbox in
+      """
+      [backend credd]
+      type = oidc
+      issuer = \(sandbox.url)/oidc
+      client_id = sandbox-public
+      redirect_uri = http://127.0.0.1/
+      timeout = \(Self.timeout)
+      [profile default]
+      backend = credd
+      flow = direct
+      region = us-east-1
+      role_arn = \(role)
+      sts_endpoint = \(sandbox.url)
+      \(profile)
+
+      """
+    }
+    try host.sandbox.control(
+      "POST", "openid-provider",
+      #"{"Url":"\#(host.sandbox.url)/oidc","ClientIDList":["sandbox-public"]}"#)
+    try provider(#""SignedInAs":"alice""#)
+  }
+
+  /// Lets a role trust one user of the provider.
+  func trust(_ subject: String, with role: String) throws {
+    try host.sandbox.control(
+      "POST", "role",
+      #"{"Arn":"\#(role)","OpenIDConnect":[{"Provider":"127.0.0.1:\#(host.sandbox.port)/oidc","#
+        + #""Audiences":["sandbox-public"],"Subjects":["\#(subject)"]}]}"#)
+  }
+
   /// Whose backend links sign-ins at the provider to its own users.
   init(linking profile: String) throws {
     redirectURI = Self.redirectURI

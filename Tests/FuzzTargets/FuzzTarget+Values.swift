@@ -72,6 +72,7 @@ extension FuzzTarget {
       switch part {
       case .literal(let text): "'\(text)'"
       case .placeholder(let placeholder): "{\(placeholder.rawValue)}"
+      case .claim(let name): "{claim.\(name)}"
       }
     }.joined()
   }

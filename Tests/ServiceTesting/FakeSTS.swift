@@ -28,8 +28,10 @@ final class FakeSTS {
 
   static let arn = "arn:aws:sts::123456789012:assumed-role/app/CognitoIdentityCredentials"
 
-  func issued(_ key: String, to identity: String, until end: WallTime) {
-    keys[key] = IssuedKey(identity: identity, arn: Self.arn, end: end)
+  func issued(
+    _ key: String, to identity: String, until end: WallTime, arn: String = FakeSTS.arn
+  ) {
+    keys[key] = IssuedKey(identity: identity, arn: arn, end: end)
   }
 
   /// - Parameters:

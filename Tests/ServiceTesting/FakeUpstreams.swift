@@ -144,6 +144,8 @@ final class FakeUpstreams {
 
   private func role() -> FakeHTTP.Answer {
     let end = serverTime + credentialLifetime
+    let arn = "arn:aws:sts::123456789012:assumed-role/r/s"
+    sts.issued(accessKeyID, to: "", until: end, arn: arn)
     return ok(
       """
       <AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">\
@@ -151,7 +153,7 @@ final class FakeUpstreams {
       <SecretAccessKey>secret-\(issued)</SecretAccessKey>\
       <SessionToken>session-\(issued)</SessionToken>\
       <Expiration>\(end.iso8601)</Expiration></Credentials>\
-      <AssumedRoleUser><Arn>arn:aws:sts::123456789012:assumed-role/r/s</Arn>\
+      <AssumedRoleUser><Arn>\(arn)</Arn>\
       <AssumedRoleId>A:s</AssumedRoleId></AssumedRoleUser>\
       </AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>
       """)

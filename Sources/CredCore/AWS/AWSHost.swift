@@ -83,14 +83,26 @@ public enum AWSPartition: String, Sendable, CaseIterable {
   }
 
   /// Whether the text looks like a region's name, by the pattern of its partition (botocore,
-  /// `partitions.json`).
+  /// `partitions.json`). Every region is named for a direction.
   public static func knows(region: String) -> Bool {
     guard AWSPartition(region: region) == .aws else { return true }
     let parts = region.split(separator: "-", omittingEmptySubsequences: false)
-    return parts.count == 3
-      && ["us", "eu", "ap", "sa", "ca", "me", "af", "il", "mx"].contains(parts[0])
-      && !parts[1].isEmpty && !parts[2].isEmpty && parts[2].allSatisfy(\.isNumber)
+    return parts.count == 3 && areas.contains { $0 == parts[0] }
+      && directions.contains { $0 == parts[1] }
+      && !parts[2].isEmpty && parts[2].allSatisfy(\.isNumber)
   }
+
+  /// `; did you mean 'eu-west-1'?` for a text that is no region's name.
+  static func suggestion(region: String) -> String {
+    NearestName.suggestion(
+      region, in: areas.flatMap { area in directions.map { "\(area)-\($0)-1" } },
+      otherwise: ", such as eu-west-1")
+  }
+
+  private static let areas = ["us", "eu", "ap", "sa", "ca", "me", "af", "il", "mx"]
+  private static let directions = [
+    "north", "south", "east", "west", "central", "northeast", "northwest", "southeast", "southwest",
+  ]
 
   /// The host name after `service.region.`.
   public var dnsSuffix: String {

@@ -1,5 +1,5 @@
-/// AWS STS, AssumeRoleWithWebIdentity: the second step of the basic flow (STS API reference,
-/// 2011-06-15). The request is an unsigned form, the reply XML.
+/// AWS STS, AssumeRoleWithWebIdentity: the second step of the basic flow, and the whole direct one (STS
+/// API reference, 2011-06-15). The request is an unsigned form, the reply XML.
 public struct STS: Sendable, Equatable {
   /// The parameters of AssumeRoleWithWebIdentity.
   public struct RoleQuery: Sendable, Equatable {
@@ -35,6 +35,9 @@ public struct STS: Sendable, Equatable {
     _ query: RoleQuery, token: Secret
   ) throws(InvalidInput) -> HTTPRequest {
     try query.check()
+    guard Limits.Upstream.webIdentityTokenLength.contains(token.count) else {
+      throw InvalidInput(field: "WebIdentityToken", reason: "is not 4 to 20000 characters")
+    }
     return request("AssumeRoleWithWebIdentity") { form in
       form.append(query)
       form.append("WebIdentityToken", token)
@@ -52,10 +55,12 @@ public struct STS: Sendable, Equatable {
   }
 
   /// Reads the reply. The account is in the assumed role's ARN.
+  ///
+  /// - Parameter isDirect: whether the token was a provider's own, and not Cognito's.
   public static func credentials(
-    from reply: HTTPReply
+    from reply: HTTPReply, isDirect: Bool = false
   ) throws(UpstreamFailure) -> CredentialsReply {
-    let document = try successful(reply)
+    let document = try successful(reply, isDirect ? FailureTable.direct : FailureTable.sts)
     return try checked(.sts) { () throws(InvalidInput) in
       let result = document["AssumeRoleWithWebIdentityResult"]
       let arn = result?["AssumedRoleUser"]?["Arn"]?.text.exposedText()
@@ -89,7 +94,7 @@ public struct STS: Sendable, Equatable {
   ///
   /// - Parameter table: what the operation's errors mean.
   static func successful(
-    _ reply: HTTPReply, _ table: [FailureTable.Row] = FailureTable.sts
+    _ reply: HTTPReply, _ table: [FailureTable.Row]
   ) throws(UpstreamFailure) -> XMLElement {
     guard reply.body.count <= Limits.Upstream.awsReplyBytes else {
       throw .transport(.tooLarge, from: .sts)
@@ -153,9 +158,7 @@ extension STS.RoleQuery {
   /// Checks the limits of the STS API reference before a call.
   func check() throws(InvalidInput) {
     try Self.check(arn: roleARN, "RoleArn")
-    guard Limits.Upstream.roleSessionNameLength.contains(sessionName.utf8.count),
-      sessionName.isRoleSessionText
-    else {
+    guard sessionName.isRoleSessionName else {
       throw InvalidInput(
         field: "RoleSessionName", reason: "is not 2 to 64 letters, digits or any of _+=,.@-")
     }

@@ -18,7 +18,8 @@ extension ConfigurationReader {
     guard provider != nil else { return diagnostics.error(at: section.position, lack) }
     guard !profile.vendTokens.isEmpty || vendsTokens(section) else {
       return diagnostics.error(
-        at: section.position, "\(lack); or 'vend_tokens', for a provider's tokens alone")
+        at: section.position,
+        "\(lack); or 'vend_tokens', for a provider's tokens alone; or 'flow = direct'")
     }
     for key in Self.keysOfPools where section[key] != nil {
       diagnostics.error(

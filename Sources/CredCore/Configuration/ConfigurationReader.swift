@@ -28,6 +28,8 @@ struct ConfigurationReader {
     let developerProvider: SourcePosition?
     /// `link_backend`.
     var link: (name: String, position: SourcePosition)?
+    /// Of `flow = direct`, which has rules of its own.
+    var isDirect = false
     var ofProvider = OfProvider()
 
     struct OfProvider {
@@ -156,6 +158,7 @@ struct ConfigurationReader {
       noteBackend(of: settings, section)
       if section["identity_pool_id"] == nil { sectionsWithoutPool.append((settings, section)) }
     }
+    if settings.readsPolicyFirst { readPolicy(of: settings, section) }
     if let name {
       configuration.profiles[name] = settings
       profileHeaders[name] = section.position
@@ -163,7 +166,14 @@ struct ConfigurationReader {
   }
 
   private mutating func noteBackend(of settings: ProfileSettings, _ section: INISection) {
-    if let backend = settings.backend {
+    // Its other keys are errors already.
+    if settings.flow == .direct {
+      guard let backend = settings.backend else { return }
+      backendReferences.append(
+        BackendReference(
+          name: backend, position: section.position(of: "backend"), developerProvider: nil,
+          isDirect: true, ofProvider: ofProvider(settings, section)))
+    } else if let backend = settings.backend {
       backendReferences.append(
         BackendReference(
           name: backend, position: section.position(of: "backend"),
@@ -174,13 +184,15 @@ struct ConfigurationReader {
       // A wrong name counts as present.
       require("developer_provider", with: "backend", section)
     }
-    require("backend", with: "link_backend", section)
+    if settings.flow != .direct { require("backend", with: "link_backend", section) }
   }
 
   private mutating func checkPool(of profile: ProfileSettings, _ section: INISection) {
     // A backend that is not there, or of no known type, has its own error.
-    if let backend = profile.backend, backendTypes[backend] == nil { return }
-    checkWithoutPool(profile, section, profile.backend.flatMap { backendTypes[$0]?.provider })
+    let type = profile.backend.flatMap { backendTypes[$0] }
+    if profile.backend != nil, type == nil { return }
+    if profile.flow == .direct { return checkDirect(profile, section, at: type) }
+    checkWithoutPool(profile, section, type?.provider)
   }
 
   private mutating func checkReferences() {
@@ -195,7 +207,7 @@ struct ConfigurationReader {
           + NearestName.suggestion(name, in: backendHeaders.map(\.name)))
     }
     for reference in backendReferences {
-      checkProvider(of: reference)
+      if !reference.isDirect { checkProvider(of: reference) }
       checkLink(of: reference)
       checkChoices(of: reference)
     }
@@ -283,6 +295,7 @@ struct ConfigurationReader {
   private mutating func checkVended(by reference: BackendReference) {
     guard let type = backendTypes[reference.name] else { return }
     let (words, position) = (reference.ofProvider.tokens, reference.ofProvider.tokensPosition)
+    if reference.isDirect, type.provider == nil { return }
     if let provider = type.provider {
       guard words.contains(.developer) else { return }
       diagnostics.error(

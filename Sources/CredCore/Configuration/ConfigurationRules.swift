@@ -10,10 +10,15 @@ extension ConfigurationReader {
     if section["source_profile"] != nil {
       checkDerived(profile, section)
     } else {
-      refuseKeysOfDerived(section)
-      checkWebIdentity(profile, section)
-      checkFlow(profile, section)
-      checkPartition(profile, section)
+      refuseKeysOfDerived(profile, section)
+      if profile.flow == .direct {
+        checkDirect(profile, section)
+      } else {
+        checkWebIdentity(profile, section)
+        checkFlow(profile, section)
+        checkPartition(profile, section)
+        refuseClaims(profile, section)
+      }
       checkTokens(profile, section)
     }
   }
@@ -57,7 +62,8 @@ extension ConfigurationReader {
     for key in ["policy_file", "policy_arns"] where section[key] != nil {
       diagnostics.error(
         at: section.position(of: key),
-        "\(key): only 'flow = basic' can apply a policy, or a profile with 'source_profile'")
+        "\(key): only 'flow = basic' or 'direct' can apply a policy, or a profile with "
+          + "'source_profile'")
     }
     for key in ["role_session_name", "duration"] where section[key] != nil {
       diagnostics.warning(
@@ -74,28 +80,31 @@ extension ConfigurationReader {
     checkPartition(of: profile, pool.region, of: "the pool's region", section)
   }
 
-  /// - Parameter place: whose the region is, for the message.
+  /// - Parameters:
+  ///   - place: whose the region is, for the message.
+  ///   - advice: the message's end.
   mutating func checkPartition(
-    of profile: ProfileSettings, _ region: String, of place: String, _ section: INISection
+    of profile: ProfileSettings, _ region: String, of place: String, _ section: INISection,
+    advice: String = ""
   ) {
     let arns = [("role_arn", profile.roleARN)] + profile.policyARNs.map { ("policy_arns", $0) }
     for case (let key, let arn?) in arns {
       let named = arn.split(separator: ":").dropFirst().first.map(String.init) ?? ""
-      refuse(arn, named, region, of: place, at: key, section)
+      refuse(arn, named, region, of: place, at: key, section, advice)
     }
   }
 
   /// - Parameter named: the partition of the value.
   mutating func refuse(
     _ value: String, _ named: String, _ region: String, of place: String, at key: String,
-    _ section: INISection
+    _ section: INISection, _ advice: String = ""
   ) {
     let partition = AWSPartition(region: region).rawValue
     guard named != partition else { return }
     diagnostics.error(
       at: section.position(of: key),
       "\(key): \(value.singleQuoted) is of partition '\(named)', and \(place) '\(region)' of "
-        + "'\(partition)'")
+        + "'\(partition)'\(advice)")
   }
 
   /// An operator relies on a list of tokens, so a list without effect is an error.
@@ -111,8 +120,8 @@ extension ConfigurationReader {
           "vend_tokens: 'developer' has an effect only beside 'vend_credentials = no'; else the "
             + "developer token is given anyway")
       }
-    } else if section["identity_pool_id"] != nil {
-      warnOfVended(words, section)
+    } else if section["identity_pool_id"] != nil || profile.flow == .direct {
+      warnOfVended(words, by: profile.flow == .direct ? "STS" : "Cognito", section)
     }
     if words.contains(.account), !words.contains(.access) {
       diagnostics.error(
@@ -162,12 +171,13 @@ extension ConfigurationReader {
 
   mutating func checkCapacity() {
     for (name, profile) in configuration.profiles.sorted(by: { $0.key < $1.key })
-    where !profile.identityPoolID.isEmpty {
-      let lifetime = profile.flow == .basic ? profile.roleDuration : Self.enhancedLifetime
+    where profile.hasCredentialsOfItsOwn {
+      let isEnhanced = profile.flow == .enhanced
+      let lifetime = isEnhanced ? Self.enhancedLifetime : profile.roleDuration
       let exchange =
-        profile.flow == .basic
-        ? ("assume_role_rate_limit", configuration.daemon.assumeRoleRate)
-        : ("get_credentials_rate_limit", configuration.daemon.getCredentialsRate)
+        isEnhanced
+        ? ("get_credentials_rate_limit", configuration.daemon.getCredentialsRate)
+        : ("assume_role_rate_limit", configuration.daemon.assumeRoleRate)
       check(name, exchange, lifetime, "")
       if let backend = configuration.backend(of: profile) {
         check(name, ("rate_limit", backend.rateLimit), lifetime, " of [backend \(backend.name)]")

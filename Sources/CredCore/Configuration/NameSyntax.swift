@@ -68,6 +68,11 @@ extension String {
   /// AssumeRoleWithWebIdentity: `[\w+=,.@-]`).
   var isRoleSessionText: Bool { containsOnlyLettersDigits(or: "_+=,.@-") }
 
+  /// Such a text of the length that STS takes.
+  var isRoleSessionName: Bool {
+    Limits.Upstream.roleSessionNameLength.contains(utf8.count) && isRoleSessionText
+  }
+
   /// Directories have names with spaces and backslashes, so both are allowed. A colon would end the
   /// name in every user database.
   var isAccountName: Bool {

@@ -8,10 +8,12 @@ public struct ProfileSettings: Sendable, Equatable {
     case enhanced
     /// AssumeRoleWithWebIdentity.
     case basic
+    /// The same, with the provider's own token: there is no identity pool.
+    case direct
   }
 
   public let name: String
-  /// `REGION:UUID`; empty where programs get a provider's tokens alone, and no credentials.
+  /// `REGION:UUID`; empty in the direct flow, and where programs get a provider's tokens alone.
   public var identityPoolID: String
   /// Never nil if `backend` is set, unless the backend is a user pool.
   public var developerProvider: String?
@@ -24,13 +26,13 @@ public struct ProfileSettings: Sendable, Equatable {
   /// ``Limits/Upstream/userIdentifierLength`` characters.
   public var userIdentifier = Template.user
   public var flow = Flow.enhanced
-  /// Never nil in the basic flow; a custom role in the enhanced one; of a derived profile, the role that
-  /// is assumed from its source.
+  /// Never nil in the basic and the direct flow; a custom role in the enhanced one; of a derived profile,
+  /// the role that is assumed from its source.
   public var roleARN: String?
   /// Name of a role's session: expanded, `[\w+=,.@-]{2,64}`.
   public var roleSessionName = Template.user
-  /// The requested lifetime: 15 min to 12 h in the basic flow, 15 min to 1 h of a role that is assumed
-  /// from another one, 1 min to 36 h of narrowed credentials.
+  /// The requested lifetime: 15 min to 12 h in the basic and the direct flow, 15 min to 1 h of a role that
+  /// is assumed from another one, 1 min to 36 h of narrowed credentials.
   public var duration: Duration?
   /// File with a session policy.
   public var policyFile: String?
@@ -40,7 +42,8 @@ public struct ProfileSettings: Sendable, Equatable {
   public var guest = false
   /// The pool's AWS account, for GetId.
   public var accountID: String?
-  /// A file with a token that is a login; set together with `webIdentityProvider`.
+  /// A file with a token that is a login; set together with `webIdentityProvider`. In the direct flow it
+  /// is the token for STS, and there is no provider.
   public var webIdentityTokenFile: String?
   /// The key of that login in the logins map.
   public var webIdentityProvider: String?
@@ -74,6 +77,8 @@ public struct ProfileSettings: Sendable, Equatable {
   public var caFile: String?
   /// The developer token's key in the logins map; nil for the key of the region's partition.
   public var loginsKey: String?
+  /// The region of STS: of a direct profile, and of a derived one that does not call its source's.
+  public var regionOfSTS: String?
 
   /// The keys that only a derived profile may set.
   public var derived = DerivedSettings()
@@ -85,12 +90,14 @@ public struct ProfileSettings: Sendable, Equatable {
     self.identityPoolID = identityPoolID
   }
 
-  /// The lifetime that is asked for in the basic flow.
+  /// The lifetime that is asked for in the basic and the direct flow.
   public var roleDuration: Duration { duration ?? Self.standardRoleDuration }
   public static let standardRoleDuration = Duration.seconds(3600)
 
-  /// The AWS region in the pool's id.
-  public var region: String { String(identityPoolID.prefix { $0 != ":" }) }
+  /// The AWS region in the pool's id, or of a direct profile's STS.
+  public var region: String {
+    flow == .direct ? regionOfSTS ?? "" : String(identityPoolID.prefix { $0 != ":" })
+  }
 }
 
 extension ConfigurationSchema {
@@ -107,7 +114,8 @@ extension ConfigurationSchema {
     .init(
       "role_session_name", \.roleSessionName,
       .template(
-        length: Limits.Upstream.roleSessionNameLength.upperBound, where: \.isRoleSessionText),
+        length: Limits.Upstream.roleSessionNameLength.upperBound, takesClaims: true,
+        where: \.isRoleSessionText),
       standard: "{user}"),
     .init("duration", \.duration, .anyDuration),
     .init("policy_file", \.policyFile, .path),
@@ -141,7 +149,7 @@ extension ConfigurationSchema {
     .init("ca_file", \.caFile, .path),
     .init("logins_key", \.loginsKey, .loginsKey),
     .init("source_profile", \.derived.source, .sectionName),
-    .init("region", \.derived.region, .region),
+    .init("region", \.regionOfSTS, .region),
     .init(
       "session_description", \.derived.description,
       .text("2 to 256 characters of ASCII", where: \.isSessionDescription)),

@@ -5,7 +5,7 @@ public struct Configuration: Sendable, Equatable {
   public var backends: [String: BackendSettings] = [:]
   /// By name. A request that names no profile means `default`.
   public var profiles: [String: ProfileSettings] = [:]
-  /// The session policies of derived profiles, by their paths as the configuration has them.
+  /// The session policies of derived and direct profiles, by their paths as the configuration has them.
   public internal(set) var policies: [String: SessionPolicy] = [:]
   /// The sockets with a cap, by path.
   public var sockets: [UnixSocketPath: SocketSettings] = [:]
@@ -17,17 +17,29 @@ public struct Configuration: Sendable, Equatable {
     profile.backend.flatMap { backends[$0] }
   }
 
+  /// The session policy that was read for a derived or direct profile, and its file's name without the
+  /// folder; nil without one.
+  func policy(
+    of profile: ProfileSettings
+  ) throws(InvalidInput) -> (policy: SessionPolicy, name: String)? {
+    guard let path = profile.policyFile else { return nil }
+    guard let policy = policies[path] else {
+      throw InvalidInput(field: "policy_file", reason: "was not read")
+    }
+    return (policy, String(path.split(separator: "/").last ?? ""))
+  }
+
   /// Whether the profile needs the user's name; some uids have none.
   public func needsUserName(_ profile: ProfileSettings) -> Bool {
-    if profile.flow == .basic, profile.roleSessionName.needsUserName { return true }
+    if profile.flow != .enhanced, profile.roleSessionName.needsUserName { return true }
     return backend(of: profile)?.kind.needsUserName(userIdentifier: profile.userIdentifier) ?? false
   }
 
   /// Reads files in the given order and reports all problems at once.
   ///
   /// - Parameters:
-  ///   - policyFile: reads the file of a derived profile's policy, and says what is wrong with it or its
-  ///     place.
+  ///   - policyFile: reads the file of a derived or direct profile's policy, and says what is wrong with it
+  ///     or its place.
   ///   - environment: the value of a variable, for `${NAME}` in paths.
   public static func read(
     _ sources: [ConfigurationSource],

@@ -1,4 +1,5 @@
-/// A text with `{user}`, `{uid}` and `{host}` in it; `{{` and `}}` stand for the braces themselves.
+/// A text with `{user}`, `{uid}` and `{host}` in it, and perhaps `{claim.NAME}`; `{{` and `}}` stand for
+/// the braces themselves.
 public struct Template: Sendable, Equatable {
   public enum Placeholder: String, Sendable, CaseIterable {
     /// The caller's name in the host's user database.
@@ -12,6 +13,8 @@ public struct Template: Sendable, Equatable {
   public enum Part: Sendable, Equatable {
     case literal(String)
     case placeholder(Placeholder)
+    /// A claim of the ID token of the sign-in, by its name.
+    case claim(String)
   }
 
   /// How the values are encoded. The text around them is not encoded.
@@ -33,7 +36,9 @@ public struct Template: Sendable, Equatable {
   }
 
   /// Throws on an unknown placeholder, and on a brace without its counterpart.
-  public init(_ text: String) throws(InvalidValue) {
+  ///
+  /// - Parameter takesClaims: whether it may have `{claim.NAME}`.
+  public init(_ text: String, takesClaims: Bool = false) throws(InvalidValue) {
     var parts: [Part] = []
     var literal = ""
     var rest = text[...]
@@ -44,7 +49,7 @@ public struct Template: Sendable, Equatable {
       } else if character == "{" {
         if !literal.isEmpty { parts.append(.literal(literal)) }
         literal = ""
-        parts.append(.placeholder(try Template.takePlaceholder(from: &rest)))
+        parts.append(try Template.takePlaceholder(from: &rest, orClaim: takesClaims))
       } else if character == "}" {
         throw InvalidValue("'}' has no '{'; a brace itself is written '}}'")
       } else {
@@ -62,26 +67,34 @@ public struct Template: Sendable, Equatable {
       switch part {
       case .literal(let text): String(text.flatMap { $0 == "{" || $0 == "}" ? [$0, $0] : [$0] })
       case .placeholder(let placeholder): "{\(placeholder.rawValue)}"
+      case .claim(let name): "{\(Self.claim)\(name)}"
       }
     }.joined()
   }
 
+  private static let claim = "claim."
+
   private static func takePlaceholder(
-    from rest: inout Substring
-  ) throws(InvalidValue) -> Placeholder {
+    from rest: inout Substring, orClaim takesClaims: Bool
+  ) throws(InvalidValue) -> Part {
     guard let end = rest.firstIndex(of: "}") else {
       throw InvalidValue("'{' has no '}'; a brace itself is written '{{'")
     }
     let name = String(rest[..<end].dropFirst())
+    if takesClaims, name.hasPrefix(claim), name.count > claim.count {
+      rest = rest[rest.index(after: end)...]
+      return .claim(String(name.dropFirst(claim.count)))
+    }
     guard let placeholder = Placeholder(rawValue: name) else {
-      let known = Placeholder.allCases.map { "{\($0.rawValue)}" }
+      let known =
+        Placeholder.allCases.map { "{\($0.rawValue)}" } + (takesClaims ? ["{\(claim)NAME}"] : [])
       throw InvalidValue(
         "the placeholder \("{\(name)}".singleQuoted) is not known"
           + NearestName.suggestion(
             "{\(name)}", in: known, otherwise: "; known are \(known.joined(separator: ", "))"))
     }
     rest = rest[rest.index(after: end)...]
-    return placeholder
+    return .placeholder(placeholder)
   }
 }
 
@@ -94,15 +107,19 @@ extension Template {
     parts.allSatisfy { if case .literal = $0 { true } else { false } }
   }
 
+  /// The names of the claims in it.
+  var claims: [String] { parts.compactMap { if case .claim(let name) = $0 { name } else { nil } } }
+
   /// The text around the placeholders.
   var literals: [String] {
     parts.compactMap { if case .literal(let text) = $0 { text } else { nil } }
   }
 
-  /// The text for one caller. Throws if `{user}` has no value. With `.urlPath` it also throws if a
-  /// value would make a path segment `.` or `..`, which leads to another resource.
+  /// The text for one caller. Throws if `{user}` or a claim has no value. With `.urlPath` it also throws
+  /// if a value would make a path segment `.` or `..`, which leads to another resource.
   public func expand(
-    user: String?, uid: UInt32, host: String, encoding: Encoding = .none
+    user: String?, uid: UInt32, host: String, claims: TokenClaims? = nil,
+    encoding: Encoding = .none
   ) throws(TemplateError) -> String {
     var result = ""
     for part in parts {
@@ -118,6 +135,9 @@ extension Template {
         value = String(uid)
       case .placeholder(.host):
         value = host
+      case .claim(let name):
+        guard let claims else { throw .claimMissing(name) }
+        value = try claims.text(name)
       }
       result += encoding == .none ? value : PercentEncoding.encode(value)
     }
@@ -132,11 +152,20 @@ public enum TemplateError: Error, Sendable, Equatable, CustomStringConvertible {
   case userNameNeeded
   /// A name such as `..` would change the path of a URL.
   case dotSegment
+  /// The ID token has no text in this claim.
+  case claimMissing(String)
+  /// The ID token's address counts only with `email_verified`.
+  case emailNotVerified
 
   public var description: String {
     switch self {
     case .userNameNeeded: "has {user} in it, and the uid has no name on this host"
     case .dotSegment: "would lead to another path for this user's name"
+    case .claimMissing(let name):
+      "has {claim.\(name)} in it, and the ID token has no text in its claim \(name.quoted)"
+    case .emailNotVerified:
+      "has {claim.email} in it, and the provider does not say that it has verified that claim "
+        + "(email_verified)"
     }
   }
 }
@@ -178,6 +207,6 @@ public struct URLTemplate: Sendable, Equatable {
 
 extension Template.Part {
   fileprivate var isPlaceholder: Bool {
-    if case .placeholder = self { true } else { false }
+    if case .literal = self { false } else { true }
   }
 }

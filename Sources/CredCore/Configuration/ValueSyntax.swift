@@ -168,11 +168,14 @@ extension ValueSyntax<Template> {
   /// A template. Without the placeholders, its text must have at most `length` characters, and
   /// `isValid` must accept it.
   static func template(
-    length: Int, where isValid: @escaping @Sendable (String) -> Bool = { _ in true }
+    length: Int, takesClaims: Bool = false,
+    where isValid: @escaping @Sendable (String) -> Bool = { _ in true }
   ) -> ValueSyntax {
-    ValueSyntax("a text (with {user}, {uid}, {host})") { value throws(InvalidValue) in
+    let claim = takesClaims ? ", {claim.NAME}" : ""
+    return ValueSyntax("a text (with {user}, {uid}, {host}\(claim))") {
+      value throws(InvalidValue) in
       let text = try value.text()
-      let template = try Template(text)
+      let template = try Template(text, takesClaims: takesClaims)
       guard template.literals.reduce(0, { $0 + $1.count }) <= length else {
         throw InvalidValue("is longer than \(length) characters")
       }

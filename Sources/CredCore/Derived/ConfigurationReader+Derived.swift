@@ -15,7 +15,7 @@ extension ConfigurationReader {
   ]
   /// What only a derived profile has, beside the tags.
   private static let keysOfDerivedAlone = [
-    "region", "session_description", "external_id", "transitive_tags", "source_identity",
+    "session_description", "external_id", "transitive_tags", "source_identity",
   ]
 
   mutating func checkDerived(_ profile: ProfileSettings, _ section: INISection) {
@@ -33,6 +33,7 @@ extension ConfigurationReader {
           + "\(section.title.singleQuoted) would give what its source gives")
     }
     warnOfShort(profile.duration, section)
+    refuseClaims(profile, section)
     checkTransitiveTags(of: profile, section)
   }
 
@@ -58,9 +59,13 @@ extension ConfigurationReader {
   }
 
   /// Profiles with an identity of their own.
-  mutating func refuseKeysOfDerived(_ section: INISection) {
+  mutating func refuseKeysOfDerived(_ profile: ProfileSettings, _ section: INISection) {
     for key in Self.keysOfDerivedAlone + Self.tags(of: section) {
       require("source_profile", with: key, section)
+    }
+    if profile.flow != .direct, let entry = section["region"] {
+      diagnostics.error(
+        at: entry.position, "region: requires 'source_profile' or 'flow = direct'")
     }
   }
 

@@ -20,7 +20,6 @@ extension ConfigurationReader {
   mutating func checkSources(_ sections: [(profile: ProfileSettings, section: INISection)]) {
     var places: Set<String> = []
     for (settings, section) in sections {
-      readPolicy(of: settings, section)
       guard let sources = sources(of: settings, section), let root = sources.last else { continue }
       let profile = DerivedProfile(
         settings: settings, section: section, sources: sources, root: root)
@@ -108,7 +107,7 @@ extension ConfigurationReader {
     let region = profile.root.region
     guard !region.isEmpty else { return }
     let place = "the source's region"
-    if let own = profile.settings.derived.region {
+    if let own = profile.settings.regionOfSTS {
       refuse(
         own, AWSPartition(region: own).rawValue, region, of: place, at: "region", section)
     }
@@ -138,7 +137,7 @@ extension ConfigurationReader {
     }
   }
 
-  private mutating func readPolicy(of profile: ProfileSettings, _ section: INISection) {
+  mutating func readPolicy(of profile: ProfileSettings, _ section: INISection) {
     guard let path = profile.policyFile, configuration.policies[path] == nil else { return }
     let position = section.position(of: "policy_file")
     do throws(InvalidValue) {

@@ -3,7 +3,7 @@ extension ConfigurationReader {
   mutating func warnOfWaysRound(_ profile: DerivedProfile) {
     let root = profile.root
     // Without credentials there is nothing to go round, and that is an error.
-    guard !root.identityPoolID.isEmpty || root.flow != .enhanced else { return }
+    guard root.hasCredentialsOfItsOwn else { return }
     warnOfSources(of: profile)
     warnOfStrangers(to: profile)
     // AmazonCognitoUnAuthedIdentitiesSessionPolicy has no action of STS.
@@ -47,7 +47,7 @@ extension ConfigurationReader {
   /// Other profiles by which the same users get what one does not give.
   mutating func checkWithheld() {
     let profiles = configuration.profiles.sorted { $0.key < $1.key }.map(\.value)
-      .filter { !$0.isDerived && !$0.identityPoolID.isEmpty }
+      .filter(\.hasCredentialsOfItsOwn)
     let open = Dictionary(
       grouping: profiles.filter(\.vendCredentials).map { ($0, AllowedCallers([$0])) },
       by: { SharedIdentity($0.0) })
@@ -63,17 +63,19 @@ extension ConfigurationReader {
   }
 
   /// By these tokens their holder gets the wide role from Cognito.
-  mutating func warnOfVended(_ words: [VendedToken], _ section: INISection) {
+  ///
+  /// - Parameter giver: who takes them.
+  mutating func warnOfVended(_ words: [VendedToken], by giver: String, _ section: INISection) {
     for word in words where [.developer, .id].contains(word) {
       diagnostics.warning(
         at: section.position(of: "vend_tokens"),
-        "vend_tokens: '\(word.rawValue)' opens the wide role: for this token Cognito gives the "
+        "vend_tokens: '\(word.rawValue)' opens the wide role: for this token \(giver) gives the "
           + "credentials that 'vend_credentials = no' withholds")
     }
   }
 }
 
-/// What decides which identity of a pool a user has.
+/// What decides which identity of a pool a user has, or which role without a pool.
 private struct SharedIdentity: Hashable {
   let pool: String
   let provider: String?
@@ -81,7 +83,7 @@ private struct SharedIdentity: Hashable {
   let user: String?
 
   init(_ profile: ProfileSettings) {
-    pool = profile.identityPoolID
+    pool = profile.flow == .direct ? profile.roleARN ?? "" : profile.identityPoolID
     provider = profile.developerProvider
     user = provider == nil ? profile.backend : profile.userIdentifier.text
   }

@@ -95,7 +95,7 @@ extension Derivation {
   public func request(
     from source: SourceCredentials, _ user: UnixUser, host: String
   ) throws(InvalidInput) -> DerivedRequest {
-    let text = try policyText(user, host: host)
+    let text = try policy?.text(of: policyName, for: user, host: host)
     switch call {
     case .scope(let description):
       return DerivedRequest(
@@ -107,15 +107,6 @@ extension Derivation {
         user, host: host, policy: text, duration: duration.map { Int($0.inSeconds) })
       return DerivedRequest(
         request: try sts.assumeRole(query), sessionName: query.role.sessionName, policy: text)
-    }
-  }
-
-  private func policyText(_ user: UnixUser, host: String) throws(InvalidInput) -> String? {
-    guard let policy else { return nil }
-    do {
-      return try policy.text(user: user.name, uid: user.uid, host: host)
-    } catch {
-      throw InvalidInput(field: "policy_file", reason: "\(policyName ?? "") \(error)")
     }
   }
 

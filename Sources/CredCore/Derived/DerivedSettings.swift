@@ -8,8 +8,6 @@ public struct DerivedSettings: Sendable, Equatable {
 
   /// The profile whose credentials sign the call; nil for a profile with an identity of its own.
   public var source: String?
-  /// The region of its STS; nil for the source's.
-  public var region: String?
   /// For CloudTrail; 2 to 256 characters of ASCII.
   public var description: String?
   /// AssumeRole's ExternalId.

@@ -9,16 +9,11 @@ extension Profile {
     guard let source else { return nil }
     let place = settings.hasOwnPlace ? settings : source.placeSettings
     var derivation = Derivation(
-      settings.derivedCall, at: try place.sts(in: settings.derived.region ?? source.regionOfSTS),
+      settings.derivedCall, at: try place.sts(in: settings.regionOfSTS ?? source.regionOfSTS),
       duration: settings.duration)
     derivation.caFile = place.caFile
-    if let path = settings.policyFile {
-      guard let policy = configuration.policies[path] else {
-        throw InvalidInput(field: "policy_file", reason: "was not read")
-      }
-      derivation.policy = policy
-      derivation.policyName = path.split(separator: "/").last.map(String.init)
-    }
+    let file = try configuration.policy(of: settings)
+    (derivation.policy, derivation.policyName) = (file?.policy, file?.name)
     return derivation
   }
 
@@ -111,7 +106,8 @@ extension ProfileSettings {
     return .hop(hop)
   }
 
-  fileprivate func sts(in region: String) throws(InvalidInput) -> STS {
+  /// FIPS and dualstack choose among AWS's own hosts: the reader refuses them beside an endpoint.
+  func sts(in region: String) throws(InvalidInput) -> STS {
     if let stsEndpoint {
       return STS(try AWSHost(.sts, region: region, custom: stsEndpoint.text))
     }

@@ -69,6 +69,17 @@ public struct SessionPolicy: Sendable, Equatable {
     return text
   }
 
+  /// The same, for a request.
+  ///
+  /// - Parameter file: the file's name without its folder.
+  func text(of file: String?, for user: UnixUser, host: String) throws(InvalidInput) -> String {
+    do {
+      return try text(user: user.name, uid: user.uid, host: host)
+    } catch {
+      throw InvalidInput(field: "policy_file", reason: "\(file ?? "") \(error)")
+    }
+  }
+
   private static func escaped(_ value: String) throws(PolicyRefusal) -> String {
     var text = ""
     for scalar in value.unicodeScalars {

@@ -1,3 +1,36 @@
+/// Errors of AssumeRoleWithWebIdentity for a provider's own token (STS API reference). What is wrong is set
+/// in IAM: its OpenID Connect provider, and the role's trust policy.
+extension FailureTable {
+  static let direct: [Row] =
+    [
+      Row(
+        "ExpiredTokenException", .newTokenOnce, .tokenRejected, .expected,
+        " says the ID token has expired: sign in again; if it is of web_identity_token_file, check what "
+          + "writes that file"),
+      iam(
+        "InvalidIdentityToken", saying: "No OpenIDConnect provider found",
+        " finds no OpenID Connect provider for the token's issuer in the role's account: make one in IAM "
+          + "with that issuer's URL (aws iam create-open-id-connect-provider)"),
+      iam(
+        "InvalidIdentityToken", saying: "Incorrect token audience",
+        " says the token is for another client: add the client_id to the OpenID Connect provider in IAM "
+          + "(aws iam add-client-id-to-open-id-connect-provider)"),
+      Row(
+        "InvalidIdentityToken", .newTokenOnce, .tokenRejected, .expected,
+        " does not accept the ID token: sign in again; if this stays, check that its issuer publishes its "
+          + "keys on the internet, and signs with RS or ES"),
+      iam(
+        "AccessDenied",
+        " may not assume the role: check role_arn, and let the role's trust policy name the OpenID "
+          + "Connect provider in IAM (Federated), allow sts:AssumeRoleWithWebIdentity, and take this aud "
+          + "and sub"),
+    ] + sts
+
+  private static func iam(_ name: String, saying: String = "", _ message: String) -> Row {
+    Row(name, saying: saying, .poolMisconfigured, .poolMisconfigured, .operatorMustAct, message)
+  }
+}
+
 /// Errors of STS's signed calls, GetScopedCredentials and AssumeRole, which a source's credentials sign
 /// (STS API reference, and botocore's model of 2026-11-19).
 extension FailureTable {

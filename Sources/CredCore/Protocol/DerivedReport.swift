@@ -1,4 +1,4 @@
-/// What replies say of a derived profile and of its session.
+/// What replies say of a derived or direct profile and of its session.
 public struct DerivedReport: Sendable, Equatable {
   /// The profile from which it is derived; nil where the caller may not know it.
   public var source: String?
@@ -12,13 +12,17 @@ public struct DerivedReport: Sendable, Equatable {
 }
 
 extension DerivedReport {
-  /// Nil for a profile with an identity of its own.
+  /// Nil for a profile of an identity pool, and for one of tokens alone.
   ///
   /// - Parameter mayName: whether the reader may know a profile.
   public init?(
     _ profile: Profile, holding credentials: Credentials? = nil,
     naming mayName: (_ profile: String) -> Bool = { _ in true }
   ) {
+    if let role = profile.directRole {
+      self.init(policy: role.policyName, roleARN: role.arn)
+      return
+    }
     guard let derivation = profile.derivation, let source = profile.source else { return nil }
     self.init(
       source: mayName(source.settings.name) ? source.settings.name : nil,

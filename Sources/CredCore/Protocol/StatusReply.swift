@@ -259,7 +259,7 @@ public struct SessionReport: Sendable, Equatable {
   public var state: ReportedState
   public var identityID: IdentityID?
   public var signedIn: SignedIn?
-  /// Nil for a session with an identity of its own.
+  /// Nil for a session of an identity pool.
   public var derived: DerivedReport?
   /// The region of the replica that serves the session's user pool; nil while the primary does.
   public var region: String?

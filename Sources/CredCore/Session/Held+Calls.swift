@@ -96,19 +96,23 @@ extension Held {
         identityID: identityID,
         logins: LoginsMap(developerToken: token.token, key: plan.developerLoginKey),
         customRoleARN: customRoleARN)
-    case .basic: .assumeRole(identityID: identityID, token: token.token.token)
+    case .basic, .direct: .assumeRole(identityID: identityID, token: token.token.token)
     }
   }
 
-  /// Without a backend Cognito gives the identity and, in the basic flow, the token.
+  /// Without a backend Cognito gives the identity and, in the basic flow, the token. Without a pool STS
+  /// takes the login itself.
   ///
   /// - Parameter identityID: the identity with which the tokens are used; nil if none is known.
   private func directCall(
     _ logins: LoginsMap, _ refresh: Refresh, _ plan: SessionPlan, _ identityID: IdentityID?
-  ) -> UpstreamCall {
+  ) -> UpstreamCall? {
+    if plan.flow == .direct {
+      return logins.logins.first.map { .assumeRole(identityID: nil, token: $0.token) }
+    }
     guard let identityID else { return .getID(logins: logins) }
     switch (plan.flow, refresh.openIDToken) {
-    case (.enhanced, _):
+    case (.enhanced, _), (.direct, _):
       return .getCredentials(
         identityID: identityID, logins: logins, customRoleARN: customRoleARN)
     case (.basic, nil): return .getOpenIDToken(identityID: identityID, logins: logins)

@@ -6,9 +6,10 @@ extension Profile {
     if plan.worksUnattended { means.append(.host) }
     if plan.backend == .password || poolProfile != nil { means.append(.password) }
     means += signInProfile.signInWays.map(\.means)
+    guard !plan.givesTokensAlone, plan.flow != .direct else { return means }
     // Backends give developer tokens; user pools do not.
     if plan.backend.issuer == nil { means.append(.token) }
-    if takesLogins, !plan.givesTokensAlone { means.append(.logins) }
+    if takesLogins { means.append(.logins) }
     return means
   }
 

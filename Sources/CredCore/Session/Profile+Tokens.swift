@@ -15,6 +15,11 @@ extension Profile {
       error.reason = SignInReason.derivedProfile
       throw error
     }
+    guard directRole == nil || asked != .developer else {
+      throw .invalid(
+        "profile '\(settings.name)' has no identity pool (flow = direct), and so no developer tokens"
+      )
+    }
     let asked = try settings.vendCredentials ? asked : narrowedKind(asked)
     guard plan.backend.issuer != nil || plan.link != nil else {
       guard asked == nil || asked == .developer else {

@@ -10,7 +10,7 @@ extension Profile {
 
   /// What a `login` can only have for an identity pool; nil where it has nothing of that.
   func refusalWithoutPool(of login: LoginRequest) -> ProtocolError? {
-    guard plan.givesTokensAlone else { return nil }
+    guard plan.givesTokensAlone || directRole != nil else { return nil }
     if login.customRoleARN != nil { return needsPool("custom_role_arn") }
     switch login.signIn {
     case .logins: return needsPool("logins")
@@ -21,7 +21,7 @@ extension Profile {
 
   private func needsPool(_ key: String) -> ProtocolError {
     .invalid(
-      "\(key.quoted) is for an identity pool, and profile '\(settings.name)' has none: it gives its "
-        + "provider's tokens alone")
+      "\(key.quoted) is for an identity pool, and profile '\(settings.name)' has none: it gives "
+        + (directRole == nil ? "its provider's tokens alone" : "the role of its role_arn"))
   }
 }

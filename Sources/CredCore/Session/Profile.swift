@@ -5,8 +5,10 @@
 public final class Profile: Sendable, Equatable {
   public let settings: ProfileSettings
   public let backend: BackendSettings?
-  /// Nil where programs get a provider's tokens alone.
+  /// Nil in the direct flow, and where programs get a provider's tokens alone.
   public let identityPool: PlacedIdentityPool?
+  /// The role of the direct flow; nil for another one.
+  public let directRole: DirectRole?
   public let plan: SessionPlan
   /// The profile as it would be with its `link_backend` as only backend: users sign in through it
   /// to be linked. Nil without a `link_backend`.
@@ -38,17 +40,18 @@ public final class Profile: Sendable, Equatable {
     backend = configuration.backend(of: settings)
     identityPool =
       settings.identityPoolID.isEmpty ? nil : try PlacedIdentityPool(settings)
+    directRole = try DirectRole(settings, in: configuration)
     access = AccessRule(settings, groupID: groupID).inheriting(from: source?.access)
     needsUserName =
       configuration.needsUserName(settings) || derivation?.needsUserName ?? false
-      || source?.needsUserName ?? false
+      || directRole?.policy?.needsUserName ?? false || source?.needsUserName ?? false
     link = try Self.link(of: settings, in: configuration, groupID: groupID)
     var plan = SessionPlan(
       backend: try backend?.kind.trust(in: settings) ?? .none, flow: settings.flow,
-      allowsGuests: settings.guest, tokenFileProvider: settings.webIdentityProvider,
+      allowsGuests: settings.guest, tokenFileProvider: settings.tokenFileProvider,
       developerLoginKey: settings.loginsKey ?? AWSPartition.loginsKey(region: settings.region),
       keepsAccessToken: settings.vendTokens.contains { [.access, .account].contains($0) })
-    plan.givesTokensAlone = identityPool == nil && derivation == nil
+    plan.givesTokensAlone = identityPool == nil && derivation == nil && directRole == nil
     plan.derived = derivation.map { DerivedPlan($0) }
     plan.link = link?.plan.backend.issuer
     plan.providerName = (link?.backend ?? backend)?.kind.providerName
@@ -60,7 +63,7 @@ public final class Profile: Sendable, Equatable {
     } else {
       identityFingerprint = Fingerprint(identityOf: settings, backend, plan)
       credentialsFingerprint = Fingerprint(
-        credentialsOf: settings, backend, of: identityFingerprint)
+        credentialsOf: settings, backend, directRole, of: identityFingerprint)
     }
     backendFingerprint = Fingerprint(placeOf: backend, plan.backend.issuer)
   }
@@ -68,7 +71,8 @@ public final class Profile: Sendable, Equatable {
   public static func == (one: Profile, other: Profile) -> Bool {
     if one === other { return true }
     return one.settings == other.settings && one.backend == other.backend
-      && one.identityPool == other.identityPool && one.plan == other.plan && one.link == other.link
+      && one.identityPool == other.identityPool && one.directRole == other.directRole
+      && one.plan == other.plan && one.link == other.link
       && one.source == other.source && one.derivation == other.derivation
       && one.access == other.access
       && one.needsUserName == other.needsUserName
@@ -89,20 +93,8 @@ public struct PlacedIdentityPool: Sendable, Equatable {
   /// - Throws: for values that the configuration reader refuses before.
   fileprivate init(_ settings: ProfileSettings) throws(InvalidInput) {
     id = try IdentityPoolID(settings.identityPoolID)
-    cognito = CognitoIdentity(
-      try Self.endpoint(.cognitoIdentity, settings, settings.cognitoEndpoint))
-    sts = STS(try Self.endpoint(.sts, settings, settings.stsEndpoint))
-  }
-
-  private static func endpoint(
-    _ service: AWSHost.Service, _ settings: ProfileSettings, _ custom: HTTPURL?
-  ) throws(InvalidInput) -> AWSHost {
-    // FIPS and dualstack choose among AWS's own hosts: the reader refuses them beside an endpoint.
-    if let custom {
-      return try AWSHost(service, region: settings.region, custom: custom.text)
-    }
-    return try AWSHost(
-      service, region: settings.region, fips: settings.fips, dualStack: settings.dualstack)
+    cognito = CognitoIdentity(try settings.cognitoIdentity)
+    sts = try settings.sts(in: settings.region)
   }
 }
 
@@ -126,6 +118,15 @@ extension Profile {
 }
 
 extension ProfileSettings {
+  fileprivate var cognitoIdentity: AWSHost {
+    get throws(InvalidInput) {
+      if let cognitoEndpoint {
+        return try AWSHost(.cognitoIdentity, region: region, custom: cognitoEndpoint.text)
+      }
+      return try AWSHost(.cognitoIdentity, region: region, fips: fips, dualStack: dualstack)
+    }
+  }
+
   fileprivate func signingIn(at backend: String) -> ProfileSettings {
     var next = self
     next.backend = backend

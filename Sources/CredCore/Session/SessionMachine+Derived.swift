@@ -8,7 +8,7 @@ extension SessionMachine {
   public var factsForDerived: SourceFacts {
     let accepted = signIn.flatMap { $0.isAccepted ? nil : $0.before } ?? held
     return SourceFacts(
-      state: accepted.state.mirrored, identityID: accepted.identityID,
+      state: accepted.state.mirrored, identityID: accepted.identityID, user: accepted.user(plan),
       role: accepted.customRoleARN,
       credentials: accepted.areCredentialsOfFormer ? nil : accepted.credentials,
       lifetime: nextLifetime ?? accepted.credentials?.lifetime, canRefresh: canRefresh,
@@ -41,8 +41,9 @@ extension SessionMachine {
     guard plan.derived != nil else { return }
     let isRenewed =
       next.state != held.state || next.credentials != nil && next.credentials != source?.credentials
+    let isOfSameUser = next.isOfSameUser(as: held) && next.user == source?.user
     source = next
-    if usesSource, !next.isOfSameUser(as: held) {
+    if usesSource, !isOfSameUser {
       forgetCredentials(&context)
       endRefresh()
       lastFailure = nil
@@ -158,6 +159,8 @@ public struct SourceFacts: Sendable, Equatable {
   /// Without any token: a user who is signed in is so by the method ``SignInMethod/source``.
   let state: SignInState
   let identityID: IdentityID?
+  /// See ``Held/user(_:)``.
+  let user: String?
   /// The role that a `login` chose.
   let role: String?
   /// The source's own, shared.

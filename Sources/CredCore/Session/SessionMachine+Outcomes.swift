@@ -86,10 +86,10 @@ extension SessionMachine {
   }
 
   private mutating func credentialsReceived(
-    _ credentials: Credentials, of identityID: IdentityID, _ lifetime: Duration,
+    _ credentials: Credentials, of identityID: IdentityID?, _ lifetime: Duration,
     _ refresh: Refresh, _ context: inout EventContext
   ) {
-    if refusesIdentity(identityID, refresh, &context) { return }
+    if let identityID, refusesIdentity(identityID, refresh, &context) { return }
     var refresh = refresh
     keepTriedKey(&refresh, &context)
     // If a client brought the token, the identity comes from that token, not from the backend.
@@ -119,8 +119,11 @@ extension SessionMachine {
   ) {
     var refresh = refresh
     refresh.hasReadTokenFile = true
+    let former = held.user(plan)
     do {
       try held.logins.set(plan.tokenFileProvider ?? "", token: token)
+      // Without an identity, its subject says whose the file is now.
+      if former != held.user(plan) { held.areCredentialsOfFormer = held.credentials != nil }
       startNextCall(refresh, &context)
     } catch {
       fail(refresh, .notSent(error, to: .cognitoIdentity), &context)

@@ -67,7 +67,7 @@ extension Held {
       .getCredentials(
         identityID: identityID, logins: logins,
         customRoleARN: login.isOfSAML ? customRoleARN : nil)
-    case .basic: .getOpenIDToken(identityID: identityID, logins: logins)
+    case .basic, .direct: .getOpenIDToken(identityID: identityID, logins: logins)
     }
   }
 }

@@ -91,7 +91,7 @@ extension Held {
 
 extension LoginsMap {
   /// `sub` of the first login that is a JWT with one.
-  fileprivate var subject: String? {
+  var subject: String? {
     logins.lazy.compactMap { LoginSubject.subject(of: $0.token) }.first
   }
 }

@@ -43,8 +43,8 @@ public enum UpstreamCall: Sendable, Equatable {
   ///
   /// `customRoleARN` comes from a `login` and replaces the profile's own.
   case getCredentials(identityID: IdentityID, logins: LoginsMap, customRoleARN: String? = nil)
-  /// AssumeRoleWithWebIdentity: the basic flow.
-  case assumeRole(identityID: IdentityID, token: Secret)
+  /// AssumeRoleWithWebIdentity: the basic flow, and without an identity the direct one.
+  case assumeRole(identityID: IdentityID?, token: Secret)
   /// Asks the session from which this one is derived for credentials. It is no call of the network.
   case renewSource(SourceDemand)
   /// GetScopedCredentials or AssumeRole, signed with a source's credentials.
@@ -71,7 +71,8 @@ public enum UpstreamOutcome: Sendable, Equatable {
   case token(identityID: IdentityID, token: DeveloperToken, lifetime: Duration?)
   case identity(IdentityID)
   /// `lifetime` is the remaining time of the credentials by the server's clock.
-  case credentials(Credentials, identityID: IdentityID, lifetime: Duration)
+  /// `identityID` is nil without an identity pool.
+  case credentials(Credentials, identityID: IdentityID?, lifetime: Duration)
   /// The source has what was asked for: its ``SourceFacts`` came before.
   case sourceRenewed
   /// Credentials that a source's have signed for, with their remaining time by STS's clock.

@@ -176,12 +176,15 @@ extension Fingerprint {
     add(plan.allowsGuests)
     add(plan.tokenFileProvider)
     add(settings.webIdentityTokenFile)
+    // Without a pool, its word tells it from a profile for tokens alone.
+    if settings.flow == .direct { add(settings.flow.storedWord) }
   }
 
   /// Covers the settings of the identity's fingerprint, and the settings that decide which
   /// credentials an identity gets. Endpoints are not among them.
   init(
-    credentialsOf settings: ProfileSettings, _ backend: BackendSettings?, of identity: Fingerprint
+    credentialsOf settings: ProfileSettings, _ backend: BackendSettings?, _ direct: DirectRole?,
+    of identity: Fingerprint
   ) {
     self = identity
     add(settings.flow.storedWord)
@@ -191,6 +194,10 @@ extension Fingerprint {
     add(settings.policyFile)
     for policy in settings.policyARNs { add(policy) }
     for text in backend?.kind.credentialSettings ?? [] { add(text) }
+    guard let direct else { return }
+    // With the bytes of the policy, which was read with the configuration.
+    add(direct.policy?.stored)
+    add(direct.sts.host.region)
   }
 
   /// Covers a backend's address and its certificate authorities: the tokens that it gave go to no
@@ -223,6 +230,7 @@ extension ProfileSettings.Flow {
     switch self {
     case .enhanced: "enhanced"
     case .basic: "basic"
+    case .direct: "direct"
     }
   }
 }

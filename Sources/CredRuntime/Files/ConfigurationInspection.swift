@@ -138,8 +138,8 @@ public struct ConfigurationInspection {
 
   private mutating func check(_ profile: ProfileSettings) {
     var place = Place(section: "profile \(profile.name)")
-    if profile.isDerived {
-      checkDerived(profile, &place)
+    if profile.readsPolicyFirst {
+      checkReadPolicy(profile, &place)
     } else {
       check(profile.policyFile, .text(.lines), &place, "policy_file")
     }
@@ -149,14 +149,12 @@ public struct ConfigurationInspection {
   }
 
   /// The policy was read with the configuration.
-  private mutating func checkDerived(_ profile: ProfileSettings, _ place: inout Place) {
+  private mutating func checkReadPolicy(_ profile: ProfileSettings, _ place: inout Place) {
     guard scope == .everything else { return }
     place.key = "policy_file"
     if let reason = profile.policyFile.flatMap({ unseenPolicies[$0] }) {
       unchecked.append("\(place.section): \(place.key): \(reason)")
     }
-    place.key = "region"
-    if let region = profile.derived.region { checkRegion(region, place) }
   }
 
   private mutating func checkRegion(_ region: String, _ place: Place) {
@@ -173,8 +171,9 @@ public struct ConfigurationInspection {
         warn(place, "'\(path)' is not there: \(SystemError("", number: facts.failure).reason)")
       }
     }
-    place.key = "identity_pool_id"
-    checkRegion(profile.region, place)
+    place.key = profile.regionOfSTS == nil ? "identity_pool_id" : "region"
+    // In the direct flow it would be an error.
+    if profile.flow != .direct { checkRegion(profile.regionOfSTS ?? profile.region, place) }
     // If a list contained a mistake, it was not read.
     guard reading.configuration != nil else { return }
     // Without lists of its own, a derived profile admits those whom its source admits.

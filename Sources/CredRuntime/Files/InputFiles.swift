@@ -15,7 +15,7 @@ public enum ConfigurationFiles {
   }
 
   /// - Parameters:
-  ///   - policyFile: reads the file of a derived profile's policy.
+  ///   - policyFile: reads the file of a derived or direct profile's policy.
   ///   - neighbours: the daemon's other sockets.
   static func read(
     _ sources: [ConfigurationSource],

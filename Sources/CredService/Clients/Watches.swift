@@ -106,11 +106,10 @@ final class Watches {
       // The state event that comes with it says this already.
       return nil
     case .refreshed(let expiration):
-      let identity = machine.identityID
-      guard identity != nil || machine.plan.givesTokensAlone else { return nil }
       let now = clock.now
       let next = machine.refreshAt.map { clock.wallTime + ($0 - now) }
-      return .refreshed(identityID: identity, expiration: expiration, nextRefresh: next)
+      return .refreshed(
+        identityID: machine.identityID, expiration: expiration, nextRefresh: next)
     case .degraded(let failure), .failed(let failure):
       // A watcher also hears of a session that never had credentials.
       return .degraded(failure.protocolError, expiration: machine.expiration)

@@ -155,7 +155,10 @@ extension SignIns {
   /// The user is known, and has confirmed if that was needed: hands the sign-in to the session.
   private func finish(_ signIn: OpenSignIn, _ result: ProviderSignIn, _ now: Instant) {
     accept(signIn)
-    if result.tokens.id.needsOtherAlgorithm { warnOfAlgorithm(result, signIn) }
+    // STS itself takes others too.
+    if result.tokens.id.needsOtherAlgorithm, signIn.profile.directRole == nil {
+      warnOfAlgorithm(result, signIn)
+    }
     guard let session = sessions[signIn.key] else { return }
     do throws(InvalidInput) {
       use(try signIn.place.sessionTokens(result), of: signIn, session, now)

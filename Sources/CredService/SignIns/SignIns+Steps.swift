@@ -103,12 +103,16 @@ extension SignIns {
 
   /// The session goes on with the tokens of a sign-in.
   func use(_ tokens: AcceptedSignIn, of signIn: OpenSignIn, _ session: Session, _ now: Instant) {
+    let refusal = session.profile.refusal(
+      of: tokens, for: signIn.user, host: host.process.hostName)
     // A sign-in by device code may succeed when no client waits: then no reply is sent.
-    guard signIn.waiter != nil || signIn.pollsUntil != nil else {
+    guard refusal == nil, signIn.waiter != nil || signIn.pollsUntil != nil else {
       if let unclaimed = ProviderSession(tokens, keepsAccessToken: false) {
         self.tokens.revoke(unclaimed, of: session, givenBy: signIn.profile)
       }
-      return
+      guard let refusal else { return }
+      answer(signIn, withRefusal: refusal.signInRefusal, isOpen: false)
+      return sessions.announce(.signInFailed(refusal), session)
     }
     let onlookers = signIn.onlookers
     signIn.onlookers = []

@@ -1,6 +1,6 @@
 import CredCore
 
-/// Exchanges with Cognito Identity and STS, and the login of a file.
+/// Exchanges with Cognito Identity and STS.
 struct AWSExchanges {
   let profile: Profile
   let pool: PlacedIdentityPool
@@ -55,7 +55,7 @@ struct AWSExchanges {
   }
 
   func assumeRole(
-    _ identityID: IdentityID, _ token: Secret, _ user: UnixUser,
+    _ identityID: IdentityID?, _ token: Secret, _ user: UnixUser,
     _ done: @escaping Completion<PreparedCall>
   ) {
     sender.readFileIfNamed(
@@ -93,16 +93,6 @@ struct AWSExchanges {
     }
   }
 
-  /// Reads the login of a file, anew for each call, because sidecars replace the file.
-  func readTokenFile(_ done: @escaping Completion<PreparedCall>) {
-    guard let path = profile.settings.webIdentityTokenFile else {
-      return done(.failure(.unfitSession(of: .cognitoIdentity)))
-    }
-    sender.readFile(path, as: .line, key: "web_identity_token_file", for: .cognitoIdentity) {
-      done($0.map { .outcome(.fileToken($0)) })
-    }
-  }
-
   /// How AWS is reached.
   var settings: HTTPSettings { Self.settings(of: profile) }
 
@@ -129,7 +119,7 @@ struct AWSExchanges {
       places.append(
         ProbedPlace(
           name: "sts", upstream: .sts, url: pool.sts.host.url,
-          settings: settings.probing, queue: turns.queues.queueOfRoles(pool)))
+          settings: settings.probing, queue: turns.queues.queueOfRoles(pool.sts)))
     }
     return places
   }

@@ -46,7 +46,7 @@ struct CallQueues {
     case .getCredentials:
       return profile.identityPool.map { queueOfCredentials($0) }
     case .assumeRole:
-      return profile.identityPool.map { queueOfRoles($0) }
+      return (profile.identityPool?.sts ?? profile.directRole?.sts).map { queueOfRoles($0) }
     case .derive(let source):
       return profile.derivation.map { queue(of: $0, source.credentials.accountID) }
     }
@@ -60,8 +60,8 @@ struct CallQueues {
     queue("GetCredentialsForIdentity", pool.cognito.host, settings.getCredentialsRate)
   }
 
-  mutating func queueOfRoles(_ pool: PlacedIdentityPool) -> CallQueue {
-    queue("AssumeRoleWithWebIdentity", pool.sts.host, settings.assumeRoleRate, .sts)
+  mutating func queueOfRoles(_ sts: STS) -> CallQueue {
+    queue("AssumeRoleWithWebIdentity", sts.host, settings.assumeRoleRate, .sts)
   }
 
   /// STS throttles the account of the credentials that sign, whatever they ask for.

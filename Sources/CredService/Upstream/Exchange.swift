@@ -69,7 +69,7 @@ extension UpstreamOutcome {
       lifetime: reply.token.expiration.map { $0 - (reply.serverTime ?? clock.wallTime) })
   }
 
-  init(_ reply: CredentialsReply, _ identityID: IdentityID, _ clock: any Clock) {
+  init(_ reply: CredentialsReply, _ identityID: IdentityID?, _ clock: any Clock) {
     self = .credentials(
       reply.credentials, identityID: reply.identity ?? identityID,
       lifetime: reply.credentials.expiration - (reply.serverTime ?? clock.wallTime))

@@ -153,6 +153,7 @@ final class ServerProbes {
     [profile, profile.link].compactMap { $0 }
       .compactMap { CalledBackend($0, sender, memory) }.flatMap { $0.exchanges.places(turns) }
       + (AWSExchanges(profile: profile, sender: sender)?.places(turns) ?? [])
+      + (DirectExchanges(profile, sender)?.places(turns) ?? [])
       + (DerivedExchanges(profile, sender, memory)?.places(turns) ?? [])
       + (profile.source.map { places(of: $0) } ?? [])
   }

@@ -132,7 +132,16 @@ package final class UpstreamClient: UpstreamPerforming {
         TokenQueryParts(
           identityID: identityID, logins: logins, session: session, isForced: isForced,
           caller: request.caller, isPersonal: request.isPersonal), profile, user, turn, done)
-    case .readTokenFile, .getID, .getOpenIDToken, .getCredentials, .assumeRole:
+    case .readTokenFile:
+      sender.readTokenFile(of: profile, done)
+    case .assumeRole(_, let token) where profile.directRole != nil:
+      let direct = DirectExchanges(profile, sender)
+      done(
+        Result { () throws(UpstreamFailure) in
+          guard let direct else { throw .unfitSession(of: .sts) }
+          return .exchange(try direct.assumeRole(token, user))
+        })
+    case .getID, .getOpenIDToken, .getCredentials, .assumeRole:
       guard let aws = AWSExchanges(profile: profile, sender: sender) else {
         return done(.failure(.unfitSession(of: .cognitoIdentity)))
       }
@@ -151,8 +160,6 @@ package final class UpstreamClient: UpstreamPerforming {
     _ done: @escaping Completion<PreparedCall>
   ) {
     switch call {
-    case .readTokenFile:
-      aws.readTokenFile(done)
     case .getID(let logins):
       done(Result { () throws(UpstreamFailure) in .exchange(try aws.getID(logins)) })
     case .getOpenIDToken(let identityID, let logins):
@@ -161,7 +168,7 @@ package final class UpstreamClient: UpstreamPerforming {
       done(.success(.exchange(aws.getCredentials(identityID, logins, role))))
     case .assumeRole(let identityID, let token):
       aws.assumeRole(identityID, token, user, done)
-    case .signIn, .renewProviderTokens, .tokenCallback, .renewSource, .derive:
+    case .signIn, .readTokenFile, .renewProviderTokens, .tokenCallback, .renewSource, .derive:
       preconditionFailure("these are no calls of an identity pool")
     }
   }

@@ -86,6 +86,7 @@ public struct ProfileSections: Equatable, Sendable {
       "[profile \(name)]", "backend = \(name)", "vend_tokens = id",
       "; vend_tokens = id access account  ; where programs need access tokens, which may change the",
       ";                                    account in a user pool",
+      "; flow = direct, with region and role_arn, gives AWS credentials without an identity pool.",
     ]
   }
 

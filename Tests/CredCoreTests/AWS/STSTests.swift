@@ -46,7 +46,15 @@ struct STSTests {
       policyARNs: Array(repeating: "arn:aws:iam::aws:policy/A", count: 11)),
   ])
   func keepsTheLimits(query: STS.RoleQuery) throws {
-    #expect(throws: InvalidInput.self) { try sts().assumeRole(query, token: Secret("t")) }
+    #expect(throws: InvalidInput.self) { try sts().assumeRole(query, token: Secret("token")) }
+  }
+
+  @Test func aTokenThatSTSWouldNotReadIsNotSent() throws {
+    let query = STS.RoleQuery(roleARN: Self.roleARN, sessionName: "alice")
+    for length in [3, 20_001] {
+      let token = Secret(String(repeating: "t", count: length))
+      #expect(throws: InvalidInput.self) { try sts().assumeRole(query, token: token) }
+    }
   }
 
   static let body = """

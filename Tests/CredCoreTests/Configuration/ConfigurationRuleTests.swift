@@ -13,11 +13,15 @@ struct ConfigurationRuleTests {
     ("flow = basic", ["flow: basic requires 'role_arn'"]),
     (
       "policy_file = /p",
-      ["policy_file: only 'flow = basic' can apply a policy, or a profile with 'source_profile'"]
+      [
+        "policy_file: only 'flow = basic' or 'direct' can apply a policy, or a profile with 'source_profile'"
+      ]
     ),
     (
       "policy_arns = arn:aws:iam::aws:policy/X",
-      ["policy_arns: only 'flow = basic' can apply a policy, or a profile with 'source_profile'"]
+      [
+        "policy_arns: only 'flow = basic' or 'direct' can apply a policy, or a profile with 'source_profile'"
+      ]
     ),
     ("duration = 1h", ["warning: duration: has no effect in the enhanced flow"]),
     ("role_session_name = x", ["warning: role_session_name: has no effect in the enhanced flow"]),

@@ -35,7 +35,7 @@ struct ConfigurationValueTests {
 
   @Test(arguments: [
     ("guest = 1", "guest: '1' is neither yes nor no"),
-    ("flow = classic", "flow: 'classic' is not known; known are enhanced, basic"),
+    ("flow = classic", "flow: 'classic' is not known; known are enhanced, basic, direct"),
     ("flow = Basic", "flow: 'Basic' is not known; did you mean 'basic'?"),
     ("account_id = 12345678901", "account_id: '12345678901' is not an AWS account's 12 digits"),
     (

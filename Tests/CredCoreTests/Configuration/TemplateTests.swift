@@ -26,6 +26,45 @@ struct TemplateTests {
     }
   }
 
+  private static let claims = TokenClaims(
+    of: Secret(
+      SampleJWT.text(
+        #"{"email":"ann@example.com","email_verified":true,"oid":"o-1","n":7,"a:b/c":"d"}"#)))
+
+  @Test func claimsAreThoseOfTheIDToken() throws {
+    let template = try Template("{user}={claim.email}.{claim.a:b/c}", takesClaims: true)
+    expect(template.claims, equals: ["email", "a:b/c"])
+    expect(template.text, equals: "{user}={claim.email}.{claim.a:b/c}")
+    expect(
+      try template.expand(user: "ann", uid: 7, host: "h", claims: Self.claims),
+      equals: "ann=ann@example.com.d")
+    #expect(throws: TemplateError.claimMissing("email")) {
+      try template.expand(user: "ann", uid: 7, host: "h")
+    }
+  }
+
+  /// A number is no text.
+  @Test(arguments: ["n", "nobody"]) func aClaimWithoutATextIsMissing(_ name: String) throws {
+    let template = try Template("{claim.\(name)}", takesClaims: true)
+    #expect(throws: TemplateError.claimMissing(name)) {
+      try template.expand(user: nil, uid: 7, host: "h", claims: Self.claims)
+    }
+  }
+
+  @Test(arguments: [#","email_verified":false"#, ""])
+  func anAddressCountsOnlyIfItIsVerified(_ more: String) throws {
+    let template = try Template("{claim.email}", takesClaims: true)
+    let claims = TokenClaims(of: Secret(SampleJWT.text(#"{"email":"ann@example.com"\#(more)}"#)))
+    #expect(throws: TemplateError.emailNotVerified) {
+      try template.expand(user: nil, uid: 7, host: "h", claims: claims)
+    }
+  }
+
+  @Test func onlyATemplateOfClaimsTakesThem() {
+    #expect(throws: InvalidValue.self) { try Template("{claim.email}") }
+    #expect(throws: InvalidValue.self) { try Template("{claim.}", takesClaims: true) }
+  }
+
   @Test(arguments: [
     ("{usre}", "the placeholder '{usre}' is not known; did you mean '{user}'?"),
     ("{USER}", "the placeholder '{USER}' is not known; did you mean '{user}'?"),

@@ -37,7 +37,9 @@ struct TokensAloneConfigurationTests {
     for words in ["", "\nvend_tokens = none"] {
       expect(
         problems("backend = staff" + words),
-        equals: [Self.lack + "; or 'vend_tokens', for a provider's tokens alone"])
+        equals: [
+          Self.lack + "; or 'vend_tokens', for a provider's tokens alone; or 'flow = direct'"
+        ])
     }
     // Another backend gives no tokens of its own, and without one there is nobody to give any.
     let http = "[backend staff]\ntype = http\nurl = https://auth.example.com/token\n"

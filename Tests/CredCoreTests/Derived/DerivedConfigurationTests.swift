@@ -38,7 +38,7 @@ struct DerivedConfigurationTests {
       reading(derivedText(lines), policies: [:]).configuration?.profiles["narrow"])
     expect(settings.isDerived && settings.derived.source == "work")
     expect(settings.duration, equals: .seconds(1200))
-    expect(settings.derived.region, equals: "eu-west-1")
+    expect(settings.regionOfSTS, equals: "eu-west-1")
     expect(settings.derived.externalID, equals: "secret-of-theirs")
     expect(settings.derived.tags.map(\.name), equals: ["team", "uid"])
     expect(settings.derived.transitiveTags, equals: ["team"])
@@ -106,13 +106,19 @@ struct DerivedConfigurationTests {
   }
 
   @Test(arguments: [
-    ("region", "eu-west-1"), ("session_description", "nightly"), ("external_id", "abc"),
+    ("session_description", "nightly"), ("external_id", "abc"),
     ("session_tags.team", "ops"), ("transitive_tags", "team"), ("source_identity", "{user}"),
   ])
   func keysOfDerivedProfilesNeedASource(_ key: String, _ value: String) {
     expect(
       CredCoreTests.problems(inProfile: "\(key) = \(value)"),
       equals: ["credd.conf:3: \(key): requires 'source_profile'"])
+  }
+
+  @Test func aPoolNamesItsRegionByItself() {
+    expect(
+      CredCoreTests.problems(inProfile: "region = eu-west-1"),
+      equals: ["credd.conf:3: region: requires 'source_profile' or 'flow = direct'"])
   }
 
   @Test(arguments: [

@@ -97,6 +97,28 @@ struct FailureTableTests {
     Row("SomethingNew", "", .permanentConfiguration, .poolMisconfigured, .operatorMustAct),
   ]
 
+  /// Of a provider's own token: what is wrong in IAM is the operator's, and a new token does not help.
+  static let directRows: [Row] = [
+    Row("ExpiredTokenException", "", .newTokenOnce, .tokenRejected, .expected),
+    Row(
+      "InvalidIdentityToken", "No OpenIDConnect provider found in your account for https://x.y",
+      .poolMisconfigured, .poolMisconfigured, .operatorMustAct),
+    Row(
+      "InvalidIdentityToken", "Incorrect token audience", .poolMisconfigured, .poolMisconfigured,
+      .operatorMustAct),
+    Row("InvalidIdentityToken", "x", .newTokenOnce, .tokenRejected, .expected),
+    Row(
+      "AccessDenied", "Not authorized to perform sts:AssumeRoleWithWebIdentity", .poolMisconfigured,
+      .poolMisconfigured, .operatorMustAct),
+    Row("IDPCommunicationError", "", transient, .cognitoUnavailable, .expected),
+    Row("IDPRejectedClaim", "", .permanentConfiguration, .tokenRejected, .operatorMustAct),
+    Row(
+      "MalformedPolicyDocument", "", .permanentConfiguration, .poolMisconfigured, .operatorMustAct),
+    Row(
+      "ValidationError", "The requested DurationSeconds exceeds the MaxSessionDuration",
+      .permanentConfiguration, .poolMisconfigured, .operatorMustAct),
+  ]
+
   static let anyServiceRows: [Row] = [
     Row("TooManyRequestsException", "", throttled, .throttled, .expected),
     Row("LimitExceededException", "", throttled, .throttled, .expected),
@@ -140,14 +162,28 @@ struct FailureTableTests {
     expectFailure(exchange(reply), is: row, from: "Cognito")
   }
 
+  private static func body(of row: Row) -> String {
+    """
+    <ErrorResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><Error>
+    <Type>Sender</Type><Code>\(row.name)</Code><Message>\(row.said)</Message>
+    </Error><RequestId>1</RequestId></ErrorResponse>
+    """
+  }
+
   @Test(arguments: stsRows + anyServiceRows)
   func stsErrors(row: Row) {
-    let body = """
-      <ErrorResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><Error>
-      <Type>Sender</Type><Code>\(row.name)</Code><Message>\(row.said)</Message>
-      </Error><RequestId>1</RequestId></ErrorResponse>
-      """
-    expectFailure(assume(Samples.reply(400, body)), is: row, from: "STS")
+    expectFailure(assume(Samples.reply(400, Self.body(of: row))), is: row, from: "STS")
+  }
+
+  @Test(arguments: directRows + anyServiceRows)
+  func stsErrorsOfAProvidersToken(row: Row) {
+    let failure = failure { () throws(UpstreamFailure) in
+      _ = try STS.credentials(from: Samples.reply(400, Self.body(of: row)), isDirect: true)
+    }
+    expectFailure(failure, is: row, from: "STS")
+    if row.failureClass == .poolMisconfigured {
+      expect(failure?.message.contains("IAM") ?? false, "\(failure?.message ?? "")")
+    }
   }
 
   @Test(

@@ -247,7 +247,9 @@ public struct RequiredClaims: Sendable, Equatable {
       guard Self.fits(held?[claim.name], claim.value) else {
         return "its claim \(claim.name.quoted) is not \(claim.value.quoted)"
       }
-      if claim.name == "email", isJudged("email_verified"), !Self.isTrue(held?["email_verified"]) {
+      if claim.name == "email", isJudged("email_verified"),
+        !(held?["email_verified"]?.isTrue ?? false)
+      {
         return "the provider does not say that it has verified its claim \"email\" (email_verified)"
       }
     }
@@ -265,12 +267,30 @@ public struct RequiredClaims: Sendable, Equatable {
     }
   }
 
-  /// Some providers write the value as a text.
-  private static func isTrue(_ value: JSONValue?) -> Bool {
-    value?.bool == true || value?.text == "true"
-  }
-
   public static func == (one: Self, other: Self) -> Bool {
     one.claims.elementsEqual(other.claims) { $0 == $1 }
   }
+}
+
+/// Texts of an ID token that came from the provider itself, for a name that AWS records.
+public struct TokenClaims: Sendable {
+  private let claims: JSONValue?
+
+  public init(of token: Secret) {
+    claims = JWT.claims(of: token)
+  }
+
+  /// An address counts only if the provider says that it is verified: anybody may write another person's.
+  func text(_ name: String) throws(TemplateError) -> String {
+    guard let text = claims?[name]?.text else { throw .claimMissing(name) }
+    guard name != "email" || claims?["email_verified"]?.isTrue ?? false else {
+      throw .emailNotVerified
+    }
+    return text
+  }
+}
+
+extension JSONValue {
+  /// Some providers write the value as a text.
+  fileprivate var isTrue: Bool { bool == true || text == "true" }
 }

@@ -1,0 +1,91 @@
+/// The role of a profile with `flow = direct`: STS gives its credentials for the provider's own ID token,
+/// or for the token of a file, and there is no identity pool.
+public struct DirectRole: Sendable, Equatable {
+  public let sts: STS
+  public let arn: String
+  /// Nil for none.
+  public let policy: SessionPolicy?
+  /// The file's name without its folder; nil without a policy.
+  public let policyName: String?
+  private let sessionName: Template
+  /// Seconds.
+  private let duration: Int
+  private let policyARNs: [String]
+
+  /// Nil for another flow.
+  ///
+  /// - Throws: for values that the configuration reader has refused already.
+  init?(_ settings: ProfileSettings, in configuration: Configuration) throws(InvalidInput) {
+    guard settings.flow == .direct, !settings.isDerived else { return nil }
+    guard let arn = settings.roleARN else {
+      throw InvalidInput(field: "role_arn", reason: "is missing")
+    }
+    self.arn = arn
+    sts = try settings.sts(in: settings.region)
+    let file = try configuration.policy(of: settings)
+    (policy, policyName) = (file?.policy, file?.name)
+    sessionName = settings.roleSessionName
+    duration = Int(settings.roleDuration.inSeconds)
+    policyARNs = settings.policyARNs
+  }
+
+  /// The parameters of AssumeRoleWithWebIdentity for one user.
+  ///
+  /// - Throws: if a value does not fit this user.
+  public func query(
+    for token: Secret, _ user: UnixUser, host: String
+  ) throws(InvalidInput) -> STS.RoleQuery {
+    STS.RoleQuery(
+      roleARN: arn, sessionName: try sessionName(for: token, user, host: host),
+      duration: duration, policy: try policy?.text(of: policyName, for: user, host: host),
+      policyARNs: policyARNs)
+  }
+
+  /// The text may be a person's choice, so it is in no message.
+  ///
+  /// - Throws: if a claim is missing, or the name is none that STS takes.
+  func sessionName(
+    for token: Secret, _ user: UnixUser, host: String
+  ) throws(InvalidInput) -> String {
+    let name: String
+    do {
+      name = try sessionName.expand(
+        user: user.name, uid: user.uid, host: host, claims: TokenClaims(of: token))
+    } catch {
+      throw InvalidInput(field: Self.nameKey, reason: error.description)
+    }
+    guard name.isRoleSessionName else {
+      throw InvalidInput(
+        field: Self.nameKey,
+        reason:
+          "'\(sessionName.text)' is not 2 to 64 letters, digits or any of _+=,.@- for this user"
+      )
+    }
+    return name
+  }
+
+  private static let nameKey = "role_session_name"
+}
+
+extension ProfileSettings {
+  /// The key of the token file's login among a session's logins. Without an identity pool no logins map
+  /// goes out, and any key will do.
+  var tokenFileProvider: String? {
+    guard flow == .direct else { return webIdentityProvider }
+    return webIdentityTokenFile.map { _ in "web_identity_token_file" }
+  }
+
+  /// Whether its policy is read with the configuration, and not before each call.
+  public var readsPolicyFirst: Bool { isDerived || flow == .direct }
+}
+
+extension Held {
+  /// Who the user is without an identity pool, in one text; nil with one, where the identity says it.
+  func user(_ plan: SessionPlan) -> String? {
+    guard plan.flow == .direct else { return nil }
+    if let session = state.providerSession {
+      return "\(session.issuer.url) \(session.subject ?? session.username)"
+    }
+    return logins.subject
+  }
+}
