@@ -65,7 +65,7 @@ struct ArrayRow: Sendable, CustomTestStringConvertible {
   }
   enum Method: String { case post = "POST", get = "GET", none = "-" }
   enum Access: String { case none, users, groups, units, executables, impersonate }
-  enum Flow: String { case enhanced, basic, custom, tokens }
+  enum Flow: String { case enhanced, basic, custom, tokens, direct }
   enum Login: String { case none, password, token, logins, linked }
   enum Caller: String { case named, unnamed, renamed, reused, impersonated }
   enum Door: String { case main, capped }

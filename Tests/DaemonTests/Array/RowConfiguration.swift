@@ -37,7 +37,7 @@ struct RowConfiguration {
   func text(_ url: String, _ change: Change = .none) -> String {
     let pools = change == .swapped ? (cast.second, cast.first) : (cast.first, cast.second)
     var text = backend("one", pools.0, url) + backend("two", pools.1, url)
-    text += profile(cast.first, pools.0, backend: "one", url, firstKeys(change, pools.0))
+    text += profile(cast.first, pools.0, backend: "one", url, firstKeys(change, pools.0, url))
     // One backend for both profiles, unless its URL names the pool.
     let other = row.method == .get ? "two" : "one"
     text += profile(cast.second, pools.1, backend: other, url, "")
@@ -90,7 +90,7 @@ struct RowConfiguration {
     _ place: RowCast.Place, _ pool: RowCast.Place, backend: String, _ url: String, _ keys: String
   ) -> String {
     var lines = ["[profile \(place.profile)]"]
-    if !reading.givesTokens(place) {
+    if !reading.hasNoPool(place) {
       lines += [
         "identity_pool_id = \(pool.pool)", "cognito_endpoint = \(url)", "sts_endpoint = \(url)",
       ]
@@ -104,12 +104,17 @@ struct RowConfiguration {
     return (lines + [keys]).joined(separator: "\n") + "\n\n"
   }
 
-  private func firstKeys(_ change: Change, _ pool: RowCast.Place) -> String {
+  private func firstKeys(_ change: Change, _ pool: RowCast.Place, _ url: String) -> String {
     var keys = accessKeys(change)
     switch row.flow {
     case .enhanced: break
     case .custom: keys.append("role_arn = \(pool.customRole)")
     case .tokens: keys.append("vend_tokens = id")
+    case .direct:
+      keys += [
+        "flow = direct", "region = \(pool.pool.prefix { $0 != ":" })", "sts_endpoint = \(url)",
+        "role_arn = \(pool.authenticatedRole)", "role_session_name = \(reading.sessionName)",
+      ]
     case .basic:
       let isGuest = reading.proofAfterLogin(cast.first) == .guest
       keys += [
@@ -195,7 +200,12 @@ struct RowConfiguration {
       #"{"Id":"\#(cast.userPool.id)","Clients":[{"ClientId":"\#(cast.userPool.client)","#
       + #""ExplicitAuthFlows":["ALLOW_USER_SRP_AUTH","ALLOW_USER_PASSWORD_AUTH","#
       + #""ALLOW_USER_AUTH","ALLOW_REFRESH_TOKEN_AUTH"]}]}"#
+    let providers = places.map { place in
+      #"{"Url":"https://\#(cast.userPool.provider)","ClientIDList":["\#(cast.userPool.client)"],"#
+        + #""Account":"\#(place.authenticatedRole.split(separator: ":")[3])"}"#
+    }
     return #"{"Pools":[\#(pools.joined(separator: ","))],"AnyUser":true,"Users":[],"#
+      + #""OpenIDConnectProviders":[\#(providers.joined(separator: ","))],"#
       + #""UserPools":[\#(userPool)],"#
       + #""RequireSession":\#(takesSession),"#
       + #""Roles":[\#(roles.joined(separator: ","))]}"#
@@ -205,7 +215,8 @@ struct RowConfiguration {
     _ arn: String, _ place: RowCast.Place, _ isAuthenticated: String, _ isCustom: String
   ) -> String {
     #"{"Arn":"\#(arn)","Pool":"\#(place.pool)","Authenticated":\#(isAuthenticated),"#
-      + #""Custom":\#(isCustom)}"#
+      + #""Custom":\#(isCustom),"OpenIDConnect":[{"Provider":"\#(cast.userPool.provider)","#
+      + #""Audiences":["\#(cast.userPool.client)"]}]}"#
   }
 
   // MARK: The host's users

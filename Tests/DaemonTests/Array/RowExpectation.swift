@@ -15,7 +15,7 @@ struct RowExpectation {
     var role: String
     /// Provider → the person's names there. Empty for a guest.
     var logins: [String: [String]]
-    /// In the basic flow, how CloudTrail calls the session.
+    /// Where STS is asked for the role, how CloudTrail calls the session.
     var sessionName: String?
   }
 
@@ -56,8 +56,7 @@ struct RowExpectation {
 
   /// A user without a name cannot use a profile that needs {user}.
   private func needsName(in place: RowCast.Place) -> Bool {
-    let isBasic = row.flow == .basic && place.profile == cast.first.profile
-    if isBasic, sessionName.contains("{user}") { return true }
+    if asksSTS, place.profile == cast.first.profile, sessionName.contains("{user}") { return true }
     switch row.backend {
     case .http:
       // Where users sign in, or by GET, nobody is told the identifier.
@@ -104,12 +103,20 @@ struct RowExpectation {
     row.flow == .tokens && place.profile == cast.first.profile
   }
 
+  /// Whether it has no identity pool: then it gives tokens, or the role that STS gives for them.
+  func hasNoPool(_ place: RowCast.Place) -> Bool {
+    [.tokens, .direct].contains(row.flow) && place.profile == cast.first.profile
+  }
+
+  /// Whether the first profile asks STS for a role.
+  var asksSTS: Bool { [.basic, .direct].contains(row.flow) }
+
   /// Logins that GET cannot send, or that no identity pool takes, are refused by name, and the session
   /// stays what it is.
   func isLoginRefused(in place: RowCast.Place) -> Bool {
     switch row.login {
-    case .linked: row.method == .get || givesTokens(place)
-    case .logins: givesTokens(place)
+    case .linked: row.method == .get || hasNoPool(place)
+    case .logins: hasNoPool(place)
     case .none, .password, .token: false
     }
   }
@@ -193,8 +200,9 @@ struct RowExpectation {
     let own = proof == .guest ? place.guestRole : place.authenticatedRole
     return .granted(
       Grant(
-        pool: place.pool, role: flow == .custom ? place.customRole : own, logins: logins,
-        sessionName: flow == .basic ? expanded(sessionName, person) : nil))
+        pool: flow == .direct ? "" : place.pool,
+        role: flow == .custom ? place.customRole : own, logins: logins,
+        sessionName: [.basic, .direct].contains(flow) ? expanded(sessionName, person) : nil))
   }
 
   /// What a person gets who has done the row's login.

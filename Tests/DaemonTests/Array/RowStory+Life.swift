@@ -80,17 +80,17 @@ extension RowStory {
   }
 
   private var exchange: String {
-    row.flow == .basic ? "AssumeRoleWithWebIdentity" : "GetCredentialsForIdentity"
+    reading.asksSTS ? "AssumeRoleWithWebIdentity" : "GetCredentialsForIdentity"
   }
 
   private func exchanges() throws -> Int {
-    try host.sandbox.calls((row.flow == .basic ? "sts." : "cognito.") + exchange)
+    try host.sandbox.calls((reading.asksSTS ? "sts." : "cognito.") + exchange)
   }
 
   /// The subject asks for credentials that upstream is slow to give.
   private func beginRefresh(_ lived: inout Lived, _ key: String) throws {
     try ask(cast.subject, cast.first, #""op":"clear","what":"credentials""#)
-    let service = row.flow == .basic ? "sts" : "cognito"
+    let service = reading.asksSTS ? "sts" : "cognito"
     try host.sandbox.plan(
       #"{"Service":"\#(service)","Operation":"\#(exchange)","Kind":"delay","Seconds":0.25}"#)
     let before = try exchanges()

@@ -191,8 +191,10 @@ final class RowStory {
     return (entry["Pool"]?.text, entry["IdentityId"]?.text, entry.logins)
   }
 
+  /// Nil without an identity pool.
   func identity(of key: String) throws -> String? {
-    try host.sandbox.control("GET", "issued?AccessKeyId=\(key)")["IdentityId"]?.text
+    let identity = try host.sandbox.control("GET", "issued?AccessKeyId=\(key)")["IdentityId"]?.text
+    return identity?.isEmpty ?? true ? nil : identity
   }
 
   // MARK: Sign-in
