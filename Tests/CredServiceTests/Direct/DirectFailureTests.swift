@@ -128,4 +128,26 @@ struct DirectFailureTests: DirectTesting {
     _ = try fixture.ask(confirm.response("confirm", "true"))
     expect(try fixture.ask(#"{"profile":"narrow","wait":60}"#).accessKeyID != key)
   }
+
+  /// What the source still has is the former person's, and nothing is derived from it.
+  @Test func anotherPersonsTokenInTheFileEndsWhatWasDerived() throws {
+    let path = "/run/token"
+    let host = FakeHost()
+    host.queries.files = [
+      Self.policyPath: Self.policy(for: "{user}"), path: SampleJWT.text(#"{"sub":"a"}"#),
+    ]
+    let fixture = try ServiceFixture(
+      "[profile default]\nflow = direct\nregion = eu-west-1\nrole_arn = \(Self.role)\n"
+        + "web_identity_token_file = \(path)\n" + Self.derived, host: host)
+    let key = try #require(try fixture.ask(Self.narrow).accessKeyID)
+    host.queries.files[path] = SampleJWT.text(#"{"sub":"b"}"#)
+    host.upstreams.faults["AssumeRoleWithWebIdentity"] = .status(503)
+    fixture.advance(by: .seconds(60))
+    _ = try fixture.ask(#"{"refresh":true,"wait":1}"#)
+    expect(try fixture.ask(#"{"profile":"narrow","wait":1}"#).accessKeyID, equals: nil)
+    host.upstreams.faults = [:]
+    fixture.advance(by: .seconds(400))
+    let next = try #require(try fixture.ask(#"{"profile":"narrow","wait":60}"#).accessKeyID)
+    expect(next != key)
+  }
 }
