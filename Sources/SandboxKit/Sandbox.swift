@@ -34,6 +34,7 @@ public struct Sandbox: Sendable {
       return Answer(reply: reply, date: now)
     }
     counters.began(call, request)
+    state.agent = request.header("User-Agent") ?? "unknown"
     guard let fault = faults.take(for: call) else {
       let reply = reply(to: request, of: call, fault: nil, at: now)
       return Answer(reply: reply, date: now, isCounted: true)

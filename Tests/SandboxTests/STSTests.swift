@@ -25,6 +25,9 @@ struct STSTests {
       "<Audience>\(TestSandbox.pool)</Audience>",
       "<Expiration>2015-09-23T06:08:03Z</Expiration>",
       "<SubjectFromWebIdentityToken>\(identity)</SubjectFromWebIdentityToken>",
+      "<PackedPolicySize>0</PackedPolicySize>",
+      "<SessionTokenUtilization>0</SessionTokenUtilization>",
+      "<SessionTokenSize>896</SessionTokenSize>", "<Subject>sandbox-end-user</Subject>",
     ] {
       expect(reply.text.contains(part))
     }
@@ -53,6 +56,7 @@ struct STSTests {
     (["DurationSeconds": "899"], 400, "ValidationError"),
     (["DurationSeconds": "43201"], 400, "ValidationError"),
     (["DurationSeconds": "soon"], 400, "ValidationError"),
+    (["MinimumSessionTokenSize": "4097"], 400, "ValidationError"),
     (
       ["RoleArn": "arn:aws:iam::123456789012:role/credd-custom", "DurationSeconds": "3601"], 400,
       "ValidationError"

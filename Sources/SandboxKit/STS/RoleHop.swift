@@ -20,7 +20,7 @@ struct RoleHop {
     sessionName = input.text("RoleSessionName", .roleSessionName)
     duration = try input.optionalInteger("DurationSeconds", in: 900...43_200) ?? 3600
     externalID = input.optionalText("ExternalId", RoleHop.externalIDRule)
-    sourceIdentity = input.optionalText("SourceIdentity", .roleSessionName)
+    sourceIdentity = input.optionalText("SourceIdentity", .sourceIdentity)
     policies = try SessionPolicies(&input)
     let keys = input.list("Tags", ".Key", RoleHop.tagKey)
     let values = input.list("Tags", ".Value", RoleHop.tagValue)

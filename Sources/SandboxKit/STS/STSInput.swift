@@ -97,6 +97,10 @@ extension InputRule {
     $0.utf8.allSatisfy { isWord($0) || nameBytes.contains($0) }
   }
 
+  static let sourceIdentity = InputRule(2...256, pattern: #"[\w+=,.@-]*"#) {
+    $0.utf8.allSatisfy { isWord($0) || nameBytes.contains($0) }
+  }
+
   /// Characters that STS takes in a policy.
   static let sessionPolicy = InputRule(
     1...2048, pattern: #"[\u0009\u000A\u000D\u0020-\u00FF]+"#, isSensitive: true

@@ -15,13 +15,37 @@ extension SandboxState {
     let credentials = mint.credentials(
       for: CredentialMint.Grant(
         pool: token.pool, identity: token.identity, logins: identity.logins, session: session,
-        isOfSTS: true, expiration: call.expiration(at: now)), random: &random)
+        isOfSTS: true, expiration: call.expiration(at: now)),
+      tokenLength: max(mint.sessionTokenLength, call.minimumTokenSize), random: &random)
     return [
       XMLElement("Audience", token.pool), session.assumedRoleUser,
       XMLElement("Provider", LoginCheck.cognito), credentials.element,
       XMLElement("SubjectFromWebIdentityToken", token.identity),
+      XMLElement("PackedPolicySize", String(session.utilization)),
+      XMLElement("SessionTokenUtilization", String(session.utilization)),
+      XMLElement("SessionTokenSize", String(credentials.sessionToken.utf8.count)),
+      SandboxState.propagationContext,
     ]
   }
+
+  /// What STS says of the end user where a context provider is set up. Nobody may log it.
+  static let propagationContext = XMLElement(
+    "TrustedIdentityPropagationContext",
+    [
+      XMLElement(
+        "OriginIdentity",
+        [XMLElement("Subject", "sandbox-end-user"), XMLElement("SubjectType", "user")]),
+      XMLElement(
+        "TransactionContext",
+        [
+          XMLElement(
+            "IdentityProvider",
+            [
+              XMLElement(
+                "entry", [XMLElement("key", "unit"), XMLElement("value", "sandbox-unit")])
+            ])
+        ]),
+    ])
 
   /// A developer token, with STS's words for what is wrong with it.
   private func webIdentity(
@@ -57,6 +81,8 @@ struct WebIdentityCall {
   let duration: Int
   let providerID: String?
   let policies: SessionPolicies
+  /// Characters of the session token, at least.
+  let minimumTokenSize: Int
 
   init(_ form: FormParameters) throws(ServiceError) {
     var input = STSInput(form)
@@ -66,6 +92,7 @@ struct WebIdentityCall {
     providerID = input.optionalText("ProviderId", InputRule(4...2048))
     duration = try input.optionalInteger("DurationSeconds", in: 900...43_200) ?? 3600
     policies = try SessionPolicies(&input)
+    minimumTokenSize = try input.optionalInteger("MinimumSessionTokenSize", in: 0...4096) ?? 0
     try input.finish()
     guard providerID == nil else {
       throw ServiceError("ValidationError", "ProviderId is for OAuth 2.0 access tokens only")

@@ -31,6 +31,8 @@ struct SandboxState: Sendable {
   var objects = ObjectStore()
   /// Whether the policies of a session must allow `sts:GetScopedCredentials`.
   var scopingWantsPermission = true
+  /// The User-Agent of the call under way.
+  var agent = "unknown"
   var random: SeededGenerator
   let issuer: TokenIssuer
 

@@ -8,8 +8,11 @@ struct AppClient: Sendable, Equatable {
     case refresh = "ALLOW_REFRESH_TOKEN_AUTH"
   }
 
+  static let maximumSecrets = 2
+
   let id: String
-  var secret: String?
+  /// None, one, or two while one replaces the other. Each counts.
+  var secrets: [String] = []
   var flows: Set<Flow> = [.srp, .refresh]
   /// ENABLED, else LEGACY.
   var hidesUsers = true
@@ -32,7 +35,7 @@ struct AppClient: Sendable, Equatable {
 
   /// - Parameter name: the user's name in this request.
   func checkHash(_ hash: String?, of name: String) throws(ServiceError) {
-    guard let secret else {
+    guard !secrets.isEmpty else {
       guard hash == nil else { throw wrongHash }
       return
     }
@@ -40,9 +43,10 @@ struct AppClient: Sendable, Equatable {
       throw .poolRefused(
         "Client \(id) is configured with secret but SECRET_HASH was not received")
     }
-    guard Cryptography.areEqual(hash, AppClient.hash(name, client: id, secret: secret)) else {
-      throw wrongHash
+    let isRight = secrets.contains {
+      Cryptography.areEqual(hash, AppClient.hash(name, client: id, secret: $0))
     }
+    guard isRight else { throw wrongHash }
   }
 
   private var wrongHash: ServiceError {
@@ -54,25 +58,17 @@ struct AppClient: Sendable, Equatable {
       Cryptography.hmacSHA256(key: Array(secret.utf8), message: Array((name + client).utf8)))
   }
 
-  /// Whether a request's ClientSecret is this client's.
+  /// Whether a request's ClientSecret is one of this client's.
   func hasSecret(_ given: String?) -> Bool {
-    switch (secret, given) {
-    case (nil, nil): true
-    case (let secret?, let given?): Cryptography.areEqual(secret, given)
-    default: false
-    }
+    guard let given else { return secrets.isEmpty }
+    return secrets.contains { Cryptography.areEqual($0, given) }
   }
 }
 
 extension AppClient {
   /// Reads the settings of a client from a seed or the control path.
   mutating func apply(_ fields: inout FieldReader) throws(ServiceError) {
-    if let secret = try fields.optionalText("ClientSecret") {
-      guard InputRule.clientSecret.violation(of: secret, at: "") == nil else {
-        throw fields.fault("ClientSecret", "must have 24 to 64 letters, digits, _ or +")
-      }
-      self.secret = secret
-    }
+    try applySecrets(&fields)
     if let names = try fields.texts("ExplicitAuthFlows") {
       flows = []
       for name in names {
@@ -103,9 +99,24 @@ extension AppClient {
     }
   }
 
+  private mutating func applySecrets(_ fields: inout FieldReader) throws(ServiceError) {
+    let (one, several) = (
+      try fields.optionalText("ClientSecret"), try fields.texts("ClientSecrets")
+    )
+    guard let secrets = several ?? one.map({ [$0] }) else { return }
+    let name = several == nil ? "ClientSecret" : "ClientSecrets"
+    guard one == nil || several == nil, secrets.count <= AppClient.maximumSecrets else {
+      throw fields.fault(name, "must be at most \(AppClient.maximumSecrets), without ClientSecret")
+    }
+    guard secrets.allSatisfy({ InputRule.clientSecret.violation(of: $0, at: "") == nil }) else {
+      throw fields.fault(name, "must have 24 to 64 letters, digits, _ or +")
+    }
+    self.secrets = secrets
+  }
+
   var json: JSON {
     [
-      "ClientId": .string(id), "ClientSecret": secret.map { .string($0) } ?? .null,
+      "ClientId": .string(id), "ClientSecret": secrets.first.map { .string($0) } ?? .null,
       "ExplicitAuthFlows": .array(flows.map(\.rawValue).sorted().map { .string($0) }),
     ]
   }

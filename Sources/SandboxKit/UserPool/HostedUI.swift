@@ -39,6 +39,8 @@ struct HostedCode: Sendable {
   let nonce: String?
   let scopes: [String]
   let username: String
+  /// The browser's session, through which the code came.
+  var sso: String?
   let began: Date
   var isUsed = false
 
@@ -68,7 +70,10 @@ struct HostedCall {
     var parameters: [(String, String)] = []
     do throws(OAuthFault) {
       guard let user = signedIn(form, pool) else { return page }
-      let code = try code(form, client, user, uri)
+      var code = try code(form, client, user, uri)
+      code.sso = try? state.withUserPool(pool.id, at: now) { pool throws(ServiceError) in
+        pool.browserSession(of: user.username, at: client)
+      }
       let name = state.random.uuid()
       state.userPools[pool.id]?.hosted.codes[name] = code
       parameters.append(("code", name))
@@ -143,7 +148,7 @@ struct HostedCall {
     guard client.logoutURLs.contains(target) else {
       throw .invalidRequest("logout_uri is not registered")
     }
-    state.userPools[pool.id]?.hosted.signedInAs = nil
+    state.userPools[pool.id]?.endBrowserSession()
     return HTTPReply(status: 302, headers: [HTTPField("Location", target)])
   }
 
@@ -175,11 +180,8 @@ struct HostedCall {
     guard digest == code.challenge else { throw OAuthFault("invalid_grant", "") }
     return try answer(id, in: &state) { pool throws(ServiceError) in
       guard let user = pool.user(code.username), !user.isDisabled else { throw .unknownUser }
-      let session = PoolSession(
-        id: pool.random.uuid(), client: client.id, username: user.username, deviceKey: nil,
-        began: code.began,
-        expiration: pool.now.addingTimeInterval(Double(client.refreshTokenLifetime)))
-      pool.sessions.store(session)
+      let session = pool.openSession(
+        of: user.username, at: client, began: code.began, through: code.sso)
       var tokens = try pool.hostedTokens(of: session, user, client, code)
       tokens["refresh_token"] = .string(
         pool.sessions.newToken(for: session.id, random: &pool.random))
@@ -197,6 +199,7 @@ struct HostedCall {
         pool.now < found.session.expiration, let user = pool.user(found.session.username),
         !user.isDisabled
       else { throw .invalidRefreshToken }
+      pool.sessions.touch(found.session.id, at: pool.now, by: pool.agent)
       var tokens = try pool.hostedTokens(of: found.session, user, client, nil)
       if client.rotatesTokens {
         pool.sessions.supersede(
@@ -283,6 +286,10 @@ struct HostedCall {
 struct HostedState: Sendable {
   /// The user who is signed in at the browser; if nil, the page asks.
   var signedInAs: String?
+  /// The browser's own session, where the pool tracks sessions.
+  var browser: String?
+  /// All of them.
+  var sso: [String: SSOSession] = [:]
   /// Whether `prompt=login` asks a user who is already signed in.
   var asksAnew = true
   var codes: [String: HostedCode] = [:]
@@ -330,7 +337,7 @@ extension SandboxState {
       guard userPools[id]?.find(user) != nil else { throw fields.fault("SignedInAs", "is no user") }
       userPools[id]?.hosted.signedInAs = user
     }
-    if isOut { userPools[id]?.hosted.signedInAs = nil }
+    if isOut { userPools[id]?.endBrowserSession() }
     if let asksAnew { userPools[id]?.hosted.asksAnew = asksAnew }
     return ["SignedInAs": userPools[id]?.hosted.signedInAs.map { .string($0) } ?? .null]
   }

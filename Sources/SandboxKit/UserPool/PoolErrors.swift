@@ -46,6 +46,16 @@ extension ServiceError {
   static let unknownDevice = ServiceError(
     "ResourceNotFoundException", "Device does not exist.")
 
+  // Nobody has reported the texts of the next three.
+  static let notEnabled = ServiceError(
+    "OperationNotEnabledException",
+    "The operation is not available in the current region or for the current user pool configuration."
+  )
+  static let unknownSession = ServiceError(
+    "ResourceNotFoundException", "The session does not exist.")
+  static let ownSession = poolInvalid(
+    "The session that the access token belongs to can't be revoked.")
+
   static func unknownClient(_ id: String) -> ServiceError {
     ServiceError("ResourceNotFoundException", "User pool client \(id) does not exist.")
   }

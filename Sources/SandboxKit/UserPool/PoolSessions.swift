@@ -14,6 +14,8 @@ struct PoolSession: Sendable {
   var isRevoked = false
   /// Whether the session was ended by a global sign-out, by an administrator, or with the user.
   var isSignedOut = false
+  /// Where the pool tracked sessions when this one began.
+  var record: TrackedRecord?
 }
 
 /// The sessions of a pool, and their refresh tokens.
@@ -69,6 +71,18 @@ struct PoolSessions: Sendable {
   }
 
   mutating func revoke(_ id: String) { sessions[id]?.isRevoked = true }
+
+  /// Notes that a session was used.
+  mutating func touch(_ id: String, at now: Date, by agent: String) {
+    sessions[id]?.record?.touch(at: now, by: agent)
+  }
+
+  /// A user's sessions that have not ended, in the order in which they began.
+  func active(of username: String, at now: Date) -> [PoolSession] {
+    order.compactMap { sessions[$0] }.filter {
+      $0.username == username && !$0.isRevoked && now < $0.expiration
+    }
+  }
 
   /// Ends all sessions of a user.
   mutating func end(of username: String) {

@@ -4,6 +4,11 @@ struct PoolSettings: Sendable {
     case off = "OFF", optional = "OPTIONAL", on = "ON"
   }
 
+  /// Whether the pool tracks users' sessions.
+  enum SessionTracking: String, Sendable, CaseIterable {
+    case off = "DISABLED", on = "ENABLED"
+  }
+
   /// Whether the pool tracks users' devices.
   enum DeviceTracking: String, Sendable, CaseIterable {
     case off = "OFF"
@@ -66,6 +71,16 @@ struct PoolSettings: Sendable {
   var proofShape: SRPExchange.Shape?
   var errorSpelling = ErrorSpelling.plain
   var issuerType = UserPoolName.IssuerType.original
+  var sessionTracking = SessionTracking.off
+  /// Token sessions of a user, at all clients.
+  var maximumSessionsPerUser = 20
+  var sessionsPerPage = Self.mostSessionsPerPage
+  /// The operations that answer OperationNotEnabledException.
+  var disabledOperations: Set<String> = []
+
+  static let mostSessionsPerPage = 125
+
+  var tracksSessions: Bool { sessionTracking == .on }
 
   /// The attributes that a person may type as the user name.
   var signInAttributes: [String] { usernameAttributes + aliasAttributes }
@@ -99,6 +114,12 @@ extension PoolSettings {
       issuerType = try issuer.choice("Type") ?? issuerType
       try issuer.finish()
     }
+    sessionTracking = try fields.choice("UserSessionTracking") ?? sessionTracking
+    if var session = try fields.object("TokenSession") {
+      maximumSessionsPerUser =
+        try session.integer("MaxPerUser", in: 1...100) ?? maximumSessionsPerUser
+      try session.finish()
+    }
     passwordHistory = try fields.integer("PasswordHistorySize", in: 0...24) ?? passwordHistory
     temporaryPasswordDays =
       try fields.integer("TemporaryPasswordValidityDays", in: 0...365) ?? temporaryPasswordDays
@@ -126,6 +147,11 @@ extension PoolSettings {
     saltShape = try fields.choice("SaltShape") ?? saltShape
     proofShape = try fields.choice("ProofShape") ?? proofShape
     errorSpelling = try fields.choice("ErrorSpelling") ?? errorSpelling
+    sessionsPerPage =
+      try fields.integer("SessionsPerPage", in: 1...Self.mostSessionsPerPage) ?? sessionsPerPage
+    disabledOperations =
+      try fields.names("DisabledOperations", UserPoolService.operations.sorted()).map { Set($0) }
+      ?? disabledOperations
   }
 }
 

@@ -53,11 +53,8 @@ extension UserPool {
         user.devices[key]?.lastAuthenticated = now
       }
     }
-    let session = PoolSession(
-      id: random.uuid(), client: client.id, username: user.username, deviceKey: key,
-      began: signIn.began,
-      expiration: now.addingTimeInterval(Double(client.refreshTokenLifetime)))
-    sessions.store(session)
+    let session = openSession(
+      of: user.username, at: client, began: signIn.began, deviceKey: key)
     var result = try tokens(of: session, user, client)
     result["RefreshToken"] = .string(sessions.newToken(for: session.id, random: &random))
     result["NewDeviceMetadata"] = metadata

@@ -64,6 +64,8 @@ struct SignIn: Sendable {
 /// for a while, so that the error can say so.
 struct SignInTable: Sendable {
   static let maximumSignIns = 8192
+  /// As long as the service model allows.
+  private static let handleLength = 4096
   private static let alphabet = Array(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
@@ -86,7 +88,8 @@ struct SignInTable: Sendable {
       for handle in old { entries[handle] = nil }
       order.removeFirst(old.count)
     }
-    let handle = handle ?? "AYABe" + random.text(795, of: SignInTable.alphabet)
+    let handle =
+      handle ?? "AYABe" + random.text(SignInTable.handleLength - 5, of: SignInTable.alphabet)
     entries[handle] = Entry(signIn: signIn, expiration: expiration)
     order.append(handle)
     return handle

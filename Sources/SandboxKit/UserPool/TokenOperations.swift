@@ -20,7 +20,7 @@ extension UserPool {
       // The hash is made from the immutable name.
       try client.checkHash(parameters["SECRET_HASH"], of: user.username)
     } catch {
-      guard parameters["SECRET_HASH"] != nil, client.secret != nil else { throw error }
+      guard parameters["SECRET_HASH"] != nil, !client.secrets.isEmpty else { throw error }
       throw .poolRefused("SecretHash does not match for the client: \(client.id)")
     }
     return [
@@ -69,6 +69,7 @@ extension UserPool {
     } else if deviceKey != nil {
       throw .invalidRefreshToken
     }
+    sessions.touch(session.id, at: now, by: agent)
     return (session, user)
   }
 
@@ -78,6 +79,7 @@ extension UserPool {
     var input = input
     let token = try input.text("Token", .poolToken)
     let secret = try input.optionalText("ClientSecret", .clientSecret)
+    let isLinked = try input.associatedSessions()
     try input.finish()
     guard client.hasSecret(secret) else {
       throw ServiceError("UnauthorizedException", "Invalid client secret.")
@@ -96,6 +98,7 @@ extension UserPool {
       throw ServiceError("UnauthorizedException", "The token is of another client.")
     }
     sessions.revoke(found.session.id)
+    if isLinked { endOrigin(of: found.session.record) }
     return [:]
   }
 

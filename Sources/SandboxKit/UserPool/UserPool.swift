@@ -18,6 +18,8 @@ struct UserPool: Sendable {
   var random: SeededGenerator
   /// The time of the call under way.
   var now = Date(timeIntervalSince1970: 0)
+  /// The client's User-Agent in that call.
+  var agent = "unknown"
   /// The number of sign-ins by SRP so far, which chooses the shape of the server's number.
   var proofs = 0
   /// The secret for invented data of users who do not exist, so that the data are the same each

@@ -18,7 +18,9 @@ extension SandboxState {
       let id = try userPool(ofToken: token)
       pool = id
       return try withUserPool(id, at: now) { pool throws(ServiceError) in
-        try pool.account(operation, input, holder: pool.holder(of: token).user)
+        try pool.checkOffers(operation)
+        let (user, session) = try pool.holder(of: token)
+        return try pool.account(operation, input, holder: user, session)
       }
     }
     let client = try input.text("ClientId", .clientID)
@@ -28,7 +30,8 @@ extension SandboxState {
     }
     pool = id
     return try withUserPool(id, at: now) { pool throws(ServiceError) in
-      try pool.clientCall(operation, input, client: pool.client(client))
+      try pool.checkOffers(operation)
+      return try pool.clientCall(operation, input, client: pool.client(client))
     }
   }
 
@@ -48,6 +51,7 @@ extension SandboxState {
       guard let client = userPools[id]?.signIns.client(of: session) else { continue }
       pool = id
       return try withUserPool(id, at: now) { pool throws(ServiceError) in
+        try pool.checkOffers(operation)
         let client = try pool.client(client)
         guard let code else { return try pool.associate(session: session, client: client) }
         return try pool.verify(code, session: session, client: client)
@@ -72,11 +76,16 @@ extension SandboxState {
     guard var pool = userPools.removeValue(forKey: id) else { throw .unknownUserPool(id) }
     defer { userPools[id] = pool }
     pool.now = now
+    pool.agent = agent
     return try body(&pool)
   }
 }
 
 extension UserPool {
+  fileprivate func checkOffers(_ operation: String) throws(ServiceError) {
+    guard !settings.disabledOperations.contains(operation) else { throw .notEnabled }
+  }
+
   fileprivate mutating func clientCall(
     _ operation: String, _ input: CognitoInput, client: AppClient
   ) throws(ServiceError) -> JSON? {
@@ -95,7 +104,7 @@ extension UserPool {
   }
 
   fileprivate mutating func account(
-    _ operation: String, _ input: CognitoInput, holder: PoolUser
+    _ operation: String, _ input: CognitoInput, holder: PoolUser, _ session: PoolSession
   ) throws(ServiceError) -> JSON? {
     switch operation {
     case "UpdateUserAttributes": return try updateAttributes(input, of: holder)
@@ -109,6 +118,8 @@ extension UserPool {
     case "GetDevice": return try getDevice(input, of: holder)
     case "ListDevices": return try listDevices(input, of: holder)
     case "UpdateDeviceStatus": return try updateDevice(input, of: holder)
+    case "ListUserSessions": return try listSessions(input, of: holder, session)
+    case "RevokeUserSession": return try revokeSession(input, of: holder, session)
     case "VerifySoftwareToken":
       var input = input
       let code = try SetupCode(&input)

@@ -87,6 +87,11 @@ extension InputRule {
   static let confirmationCode = InputRule(
     1...2048, pattern: #"[\S]+"#, isSensitive: true, matches: isSolid)
   static let session = InputRule(20...4096, isSensitive: true)
+  static let sessionID = InputRule(28...28, pattern: "^(tkn|sso)[a-z0-9]{25}$") {
+    ($0.hasPrefix("tkn") || $0.hasPrefix("sso"))
+      && $0.utf8.allSatisfy { "abcdefghijklmnopqrstuvwxyz0123456789".utf8.contains($0) }
+  }
+  static let poolPage = InputRule(1...131_072, pattern: #"[\S]+"#, matches: isSolid)
   static let poolToken = InputRule(
     1...131_072, pattern: #"[A-Za-z0-9-_=.]+"#, isSensitive: true
   ) { $0.utf8.allSatisfy { isWord($0) || "-=.".utf8.contains($0) } }

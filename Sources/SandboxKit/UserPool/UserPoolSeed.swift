@@ -30,7 +30,7 @@ extension SandboxSeed {
     plain.flows = Set(AppClient.Flow.allCases)
     var secret = AppClient(id: userPoolSecretClient)
     secret.flows = plain.flows
-    secret.secret = userPoolClientSecret
+    secret.secrets = [userPoolClientSecret]
     pool.clients = [plain, secret]
     var alice = PoolUserSeed(username: "alice")
     alice.password = userPoolPassword

@@ -16,7 +16,7 @@ enum UserPoolService {
     "GlobalSignOut", "GetUser", "UpdateUserAttributes", "DeleteUserAttributes",
     "GetUserAttributeVerificationCode", "VerifyUserAttribute", "ChangePassword", "DeleteUser",
     "SetUserMFAPreference", "ConfirmDevice", "ForgetDevice", "GetDevice", "ListDevices",
-    "UpdateDeviceStatus", "GetUserAuthFactors",
+    "UpdateDeviceStatus", "GetUserAuthFactors", "ListUserSessions", "RevokeUserSession",
   ]
 
   /// Operations that take an access token or the Session of a sign-in.
@@ -25,7 +25,7 @@ enum UserPoolService {
   /// Operations whose success has no body.
   private static let silentOperations: Set = ["DeleteUser", "ForgetDevice"]
 
-  private static let operations = clientOperations.union(accountOperations).union(setupOperations)
+  static let operations = clientOperations.union(accountOperations).union(setupOperations)
 
   /// The operation of a request; nil if the request is not for this service.
   static func operation(of request: HTTPRequest) -> String? {

@@ -56,6 +56,7 @@ struct RoleHopTests {
     (["RoleSessionName": "a b"], "400 ValidationError"),
     (["ExternalId": "a"], "400 ValidationError"),
     (["SourceIdentity": "aws:x"], "400 ValidationError"),
+    (["SourceIdentity": String(repeating: "s", count: 257)], "400 ValidationError"),
     (["Tags.member.1.Key": "a"], "400 ValidationError"),
     (["PolicyArns.member.1.arn": "arn:aws:iam::123456789012:policy/team"], "400 ValidationError"),
     (
