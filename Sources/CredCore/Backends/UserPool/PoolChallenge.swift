@@ -18,6 +18,10 @@ enum ChallengeName: String, Sendable {
 
   /// The challenges that a user may choose and credd can answer.
   static let choices: Set<ChallengeName> = [.password, .passwordSRP, .emailCode, .smsCode]
+
+  /// Whether a user may choose a second factor by this name: a name that credd does not know becomes a
+  /// question to the user.
+  static func mayAnswer(_ factor: String) -> Bool { ChallengeName(rawValue: factor) != .passkey }
 }
 
 /// A challenge of a user pool, before it gives tokens.

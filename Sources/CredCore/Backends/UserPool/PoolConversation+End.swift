@@ -55,12 +55,29 @@ extension PoolConversation {
     .malformed(InvalidInput(field: field, reason: reason), from: upstream)
   }
 
-  func unsupported(_ what: String) -> UpstreamFailure {
-    UpstreamFailure(
+  /// - Parameters:
+  ///   - ways: what the pool offers.
+  ///   - challenge: the challenge that offers them; nil if they are challenges themselves.
+  func unsupported(_ ways: [String], of challenge: String? = nil) -> UpstreamFailure {
+    if !ways.isEmpty, ways.allSatisfy({ ChallengeName(rawValue: $0) == .passkey }) {
+      return passkeyNeeded
+    }
+    let list = ways.joined(separator: ", ")
+    let what = challenge.map { ways.isEmpty ? $0 : "\($0) of \(list)" } ?? list
+    return UpstreamFailure(
       upstream: upstream, failureClass: .permanentConfiguration, code: .poolMisconfigured,
       message:
         "\(upstream) asks for \(what), which credd does not answer: allow another way in the "
         + "user pool, or set auth_flow", severity: .operatorMustAct)
+  }
+
+  private var passkeyNeeded: UpstreamFailure {
+    UpstreamFailure(
+      upstream: upstream, failureClass: .signInFailed, code: .signInFailed,
+      message:
+        "\(upstream): this sign-in needs a passkey (\(ChallengeName.passkey.rawValue)), which only a "
+        + "browser can do: sign in by browser where the backend has a domain, or have another way "
+        + "allowed in the user pool", severity: .expected)
   }
 
   var tooManyAnswers: UpstreamFailure {

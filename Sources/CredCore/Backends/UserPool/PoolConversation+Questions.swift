@@ -78,7 +78,7 @@ extension PoolConversation {
   private func step(of challenge: PoolChallenge) -> SignInStep {
     switch challenge.kind {
     case .code(let medium, let destination): return .code(medium, destination: destination)
-    case .mfaType(let types): return .select(types)
+    case .mfaType(let types): return .select(types.filter(ChallengeName.mayAnswer))
     case .newPassword(let required, let attributes):
       // An attribute that has a value already must not be given again.
       let missing = required.filter { name in

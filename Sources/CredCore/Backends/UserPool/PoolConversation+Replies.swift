@@ -162,7 +162,9 @@ extension PoolConversation {
     case .mfaSetup(let factors): return setupWanted(factors, challenge, context)
     case .mfaType([]):
       return fail(malformed(challenge.name, "offers nothing to choose from"))
-    case .unsupported: return fail(unsupported(challenge.name))
+    case .mfaType(let types) where !types.contains(where: ChallengeName.mayAnswer):
+      return fail(unsupported(types, of: challenge.name))
+    case .unsupported: return fail(unsupported([challenge.name]))
     case .mfaType, .code, .newPassword, .custom:
       return ask(.pool(challenge), to: challenge, after: sent, context)
     }
@@ -173,7 +175,7 @@ extension PoolConversation {
     _ challenge: PoolChallenge, _ context: inout Context
   ) -> Action {
     let isProof = challenge.kind == .passwordSRP
-    guard isProof || plan.mayShowPassword else { return fail(unsupported(challenge.name)) }
+    guard isProof || plan.mayShowPassword else { return fail(unsupported([challenge.name])) }
     let way: PasswordWay = isProof ? .proof(asChoice: false) : .plain(asChoice: false)
     return givePassword(way, to: challenge, nil, &context)
   }
@@ -206,7 +208,7 @@ extension PoolConversation {
       ChallengeName.choices.contains($0) && ($0 != .password || plan.mayShowPassword)
     }
     guard !known.isEmpty else {
-      return fail(unsupported(choices.isEmpty ? challenge.name : choices.joined(separator: ", ")))
+      return fail(unsupported(choices, of: challenge.name))
     }
     if input.password != nil, !hasGivenPassword {
       if known.contains(.passwordSRP) {
@@ -228,7 +230,7 @@ extension PoolConversation {
     case (0, _) where factors.isEmpty: return setUp(.app, challenge, nil, context)
     case (1, let factor?): return setUp(factor, challenge, nil, context)
     case (2..., _): return ask(.setup(challenge, known), to: challenge, context)
-    default: return fail(unsupported("\(challenge.name) of \(factors.joined(separator: ", "))"))
+    default: return fail(unsupported(factors, of: challenge.name))
     }
   }
 
