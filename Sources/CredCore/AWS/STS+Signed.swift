@@ -26,7 +26,7 @@ extension STS {
     public var tags: [Tag]
     /// Names of tags that go on to a role which the session assumes.
     public var transitiveTags: [String]
-    /// 2 to 64 characters. It stays for good, in every session that follows.
+    /// 2 to 256 characters. It stays for good, in every session that follows.
     public var sourceIdentity: String?
 
     public init(
