@@ -15,10 +15,11 @@ extension FailureTable {
       case .codeRequest: poolCodeRequest
       case .accountCode: poolAccountCode
       case .ownAccount: ownPoolAccount
+      case .ownSession: ownPoolAccount + [unknownSession]
       }
     // The error "too many attempts" would show that the user exists.
     let attempts = [.codeRequest, .accountCode].contains(purpose) ? [] : [tooManyAttempts]
-    return poolSettings + attempts + own + anyPoolCall
+    return poolSettings + attempts + own + [notEnabled(purpose)] + anyPoolCall
   }
 
   /// An error that no row knows.
@@ -27,7 +28,7 @@ extension FailureTable {
     // An unknown error ends no session and refuses no password.
     case .signIn, .renewal, .signOut: nil
     case .codeRequest: noCode(name)
-    case .newAccount, .accountCode, .ownAccount:
+    case .newAccount, .accountCode, .ownAccount, .ownSession:
       refused(name, " refuses this for a reason that credd does not know").withoutText
     }
   }
@@ -70,6 +71,21 @@ extension FailureTable {
   {
     // This is no evidence about the upstream endpoint, because it concerns one user.
     Row(name, saying: saying, .throttled(retryAfter: pause), .throttled, .expected, message)
+  }
+
+  /// A region or a setting of the pool may change at any time: no session ends, and no section of the
+  /// configuration is wrong.
+  private static func notEnabled(_ purpose: UserPoolPurpose) -> Row {
+    let name = "OperationNotEnabledException"
+    let message = " does not offer this in its region, or with the pool's present settings"
+    switch purpose {
+    case .signIn, .renewal, .signOut:
+      return Row(
+        name, .transient(retryAfter: .seconds(60)), nil, .operatorMustAct,
+        message + "; it is tried again")
+    case .newAccount, .codeRequest, .accountCode, .ownAccount, .ownSession:
+      return refused(name, message)
+    }
   }
 
   // MARK: The app client, in every call
@@ -152,7 +168,11 @@ extension FailureTable {
       "RefreshTokenReuseException", .signInRequired, .signInRequired, .operatorMustAct,
       " has seen this session's refresh token before: its answer was lost, or somebody else has the "
         + "token; sign in again"),
-    sessionEnds(unauthorised, " no longer accepts this session: sign in again"),
+    // A pool that tracks sessions ends the one that was not used for longest, and does not say so.
+    sessionEnds(
+      unauthorised,
+      " no longer accepts this session, which may have ended elsewhere, or by the pool's limit of "
+        + "sessions: sign in again"),
     sessionEnds("UserNotFoundException", " does not know this user any more"),
     sessionEnds("PasswordResetRequiredException", resetRequired, .passwordResetRequired),
     sessionEnds("UserNotConfirmedException", unconfirmed, .confirmationRequired),
@@ -258,6 +278,10 @@ extension FailureTable {
       sessionEnds("UserNotConfirmedException", unconfirmed, .confirmationRequired),
     ] + values(" does not take this value", refused)
 
+  /// No client and no pool is named beside the access token, so it is the session that is not there.
+  private static let unknownSession = refused(
+    missing, " does not know this session, which may have ended: 'sessions' lists those there are")
+
   // MARK: Values, and what any call may meet
 
   /// The rows of InvalidParameterException for values that a person chose. Only these texts name an
@@ -302,7 +326,7 @@ extension FailureTable {
         " changed this user at the same moment: try again"),
     ] + brokenPool
     + [
-      "FeatureUnavailableInTierException", "OperationNotEnabledException",
-      "UnsupportedOperationException", "UnsupportedTokenTypeException", "UnauthorizedException",
+      "FeatureUnavailableInTierException", "UnsupportedOperationException",
+      "UnsupportedTokenTypeException", "UnauthorizedException",
     ].map { misconfigured($0, " does not offer this: check the pool's plan and the app client") }
 }

@@ -15,6 +15,8 @@ public enum UserPoolPurpose: Sendable, CaseIterable {
   case accountCode
   /// The account of the user who is signed in.
   case ownAccount
+  /// The end of another session of that user.
+  case ownSession
 }
 
 /// The reaction of a sign-in to a failure, in addition to the session's reaction.
