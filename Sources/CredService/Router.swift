@@ -49,12 +49,10 @@ final class Router: RequestCarrying {
     case .respond(let respond): signIns.respond(respond, turn)
     case .account(let account):
       withSignIn(account.profile, turn) { accountActions.act(account, in: $0, turn) }
-    case .logout(let profile, let global, let revoke):
+    case .logout(let logout):
       let need = signOuts.need(
-        of: configuration[profile], by: turn.client.peer.uid, global: global)
-      withSignIn(profile, turn, need) {
-        signOuts.signOut(global: global, revoke: revoke, $0, turn)
-      }
+        of: configuration[logout.profile], by: turn.client.peer.uid, global: logout.global)
+      withSignIn(logout.profile, turn, need) { signOuts.signOut(logout, $0, turn) }
     case .clear(let profile, let scope):
       let need = signOuts.needOfClear(by: turn.client.peer.uid)
       if scope == .identity {

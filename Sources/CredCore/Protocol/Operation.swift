@@ -11,10 +11,7 @@ public enum Operation: Sendable, Equatable {
   case respond(RespondRequest)
   /// The user's account at the backend.
   case account(AccountRequest)
-  /// - Parameters:
-  ///   - global: whether the backend's `logout_url` is called too.
-  ///   - revoke: whether refresh tokens are revoked at their issuer.
-  case logout(profile: String, global: Bool, revoke: Bool)
+  case logout(LogoutRequest)
   case clear(profile: String, ClearScope)
   /// Requests that wait for a sign-in fail at once.
   case release(profile: String)
@@ -124,10 +121,8 @@ enum OperationName: String, CaseIterable {
         .account(try AccountRequest(object))
       }
     case .logout:
-      Row(["profile", "global", "revoke"]) { object throws(ProtocolError) in
-        .logout(
-          profile: try object.profile(), global: try object.flag("global"),
-          revoke: try object.flag("revoke", standard: true))
+      Row(["profile", "global", "revoke", "sso"]) { object throws(ProtocolError) in
+        .logout(try LogoutRequest(object))
       }
     case .clear:
       Row(["profile", "what"]) { object throws(ProtocolError) in

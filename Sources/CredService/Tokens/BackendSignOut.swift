@@ -11,6 +11,8 @@ package struct BackendSignOut: Sendable {
   private(set) var providerSession: ProviderSession?
   /// Whether the user is signed out on all hosts; if not, only this session ends.
   let isGlobal: Bool
+  /// Whether a user pool ends the browser's session too, through which the sign-in came.
+  private(set) var endsSSO = false
 
   /// Signs out tokens of a session that do not belong to its own sign-in, such as those of the
   /// linked sign-in.
@@ -52,6 +54,12 @@ package struct BackendSignOut: Sendable {
 }
 
 extension BackendSignOut {
+  func withSSO(_ ends: Bool) -> BackendSignOut {
+    var next = self
+    next.endsSSO = ends
+    return next
+  }
+
   /// This sign-out with the tokens that a renewal brought meanwhile.
   func continued(by outcome: UpstreamOutcome, at now: Instant) -> BackendSignOut {
     var next = self

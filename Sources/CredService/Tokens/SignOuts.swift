@@ -56,7 +56,9 @@ final class SignOuts {
 
   /// Drops everything at once. With `global`, ends the user's sessions at the backend before the
   /// answer. Else revokes a refresh token in the background, unless the client wants it to live.
-  func signOut(global: Bool, revoke: Bool, _ session: Session, _ turn: Turn) {
+  func signOut(_ logout: LogoutRequest, _ session: Session, _ turn: Turn) {
+    if let error = session.profile.refusal(of: logout) { return turn.refuse(error) }
+    let (global, revoke) = (logout.global, logout.revoke)
     guard sessions.contains(session) else {
       journal.signedOut(session, turn.requester, global: global)
       return turn.giveState(of: session)
@@ -66,12 +68,14 @@ final class SignOuts {
     let own = held.first { $0.issuer == profile.plan.backend.issuer }
     let signOut =
       global || revoke && own != nil
-      ? BackendSignOut(sessions.nextCallID(), session, isGlobal: global, tokens: own) : nil
+      ? BackendSignOut(sessions.nextCallID(), session, isGlobal: global, tokens: own)
+        .withSSO(logout.sso) : nil
     // Set only if a browser may have its own session at the provider.
     let page = logoutPage(of: session)
     // The linked sign-in, and the sign-in that one under way replaces.
     let others = (revoke || global ? held : []).filter { $0 !== own }.map {
       BackendSignOut(sessions.nextCallID(), session, ofOther: $0, isGlobal: global)
+        .withSSO(logout.sso)
     }
     let renewal = session.machine.renewalCall
     if let renewal, !revoke { tokens.leaveAlone(renewal) }

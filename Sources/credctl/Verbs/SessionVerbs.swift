@@ -39,13 +39,23 @@ struct Logout: SessionVerb {
   @Flag(name: .customLong("no-revoke"), help: "Do not revoke refresh tokens at their issuer.")
   var keepsTokens = false
 
+  @Flag(help: "End the browser's session at the user pool too, through which the sign-in came.")
+  var sso = false
+
   @Flag(help: "Open the provider's page that signs the browser out too.")
   var browser = false
+
+  func validate() throws {
+    guard !sso || !keepsTokens else {
+      throw ValidationError("'--sso' and '--no-revoke' exclude each other")
+    }
+  }
 
   func run() throws {
     var request = RequestLine(operation: "logout", profile: profile)
     if global { request.add("global", true) }
     if keepsTokens { request.add("revoke", false) }
+    if sso { request.add("sso", true) }
     let answer = try client.ask(
       request.finished(), for: .session, profile: profile, seconds: WaitLimits.upstream)
     try showSession(answer)

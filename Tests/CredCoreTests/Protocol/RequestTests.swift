@@ -35,12 +35,16 @@ struct RequestTests {
         .token(TokenRequest(profile: "work", minTTL: .milliseconds(1500), wait: .seconds(10)))
       ),
       (#"{"op":"identity"}"#, .identity(profile: "default")),
-      (#"{"op":"logout","profile":"p"}"#, .logout(profile: "p", global: false, revoke: true)),
+      (#"{"op":"logout","profile":"p"}"#, .logout(LogoutRequest(profile: "p"))),
       (
         #"{"op":"logout","revoke":false}"#,
-        .logout(profile: "default", global: false, revoke: false)
+        .logout(LogoutRequest(revoke: false))
       ),
-      (#"{"op":"logout","global":true}"#, .logout(profile: "default", global: true, revoke: true)),
+      (#"{"op":"logout","global":true}"#, .logout(LogoutRequest(global: true))),
+      (
+        #"{"op":"logout","global":true,"sso":true}"#,
+        .logout(LogoutRequest(global: true, sso: true))
+      ),
       (#"{"op":"clear","what":"credentials"}"#, .clear(profile: "default", .credentials)),
       (#"{"op":"clear","what":"identity","profile":"p"}"#, .clear(profile: "p", .identity)),
       (#"{"op":"release","profile":"p"}"#, .release(profile: "p")),

@@ -62,7 +62,7 @@ extension Dice {
     case "respond": members += respond()
     case "account": members += account()
     case "logout":
-      for name in ["global", "revoke"] where once(in: 2) {
+      for name in ["global", "revoke", "sso"] where once(in: 2) {
         members.append((name, .raw(pick(["true", "false"]))))
       }
     case "clear":

@@ -18,7 +18,7 @@ struct SecondRequest {
       "names", "preferred", "enabled", "after", "device", "remembered", "client_metadata",
       "validation_data",
     ],
-    "logout": ["profile", "global", "revoke"],
+    "logout": ["profile", "global", "revoke", "sso"],
     "clear": ["profile", "what"],
     "release": ["profile"],
     "status": ["all", "profiles", "limit", "after"],
@@ -137,8 +137,11 @@ struct SecondRequest {
     case "respond": return respond()
     case "account": return account()
     case "logout":
-      return .logout(
-        profile: profile(), global: flag("global"), revoke: flag("revoke", standard: true))
+      let logout = LogoutRequest(
+        profile: profile(), global: flag("global"), revoke: flag("revoke", standard: true),
+        sso: flag("sso"))
+      if logout.sso, !logout.revoke { problem() }
+      return .logout(logout)
     case "clear":
       let what = text("what")
       if what != "credentials", what != "identity" { problem() }

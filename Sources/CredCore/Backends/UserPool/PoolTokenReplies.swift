@@ -176,10 +176,14 @@ extension UserPoolClient {
   }
 
   /// RevokeToken: ends a refresh token and all tokens made from it.
-  public func revoke(refreshToken: Secret) -> HTTPRequest {
+  ///
+  /// - Parameter withSSO: whether the browser's session at the pool ends too, through which the sign-in
+  ///   came.
+  public func revoke(refreshToken: Secret, withSSO: Bool = false) -> HTTPRequest {
     clientRequest(.revokeToken) {
       $0.field("Token", refreshToken)
       $0.field("ClientSecret", secret)
+      if withSSO { $0.field("RevokeAssociatedSessions", "LINKED") }
     }
   }
 
