@@ -258,6 +258,11 @@ public enum Limits {
     public static let sessionBytes = 16 << 10
     /// Devices on one page of a list.
     public static let devicesOfPage = 60
+    /// Characters of a tracked session's id.
+    public static let sessionIDLength = 28
+    /// Pages of the list in which credd looks for its own session. A page has up to 125, and a user
+    /// 100 sessions of apps and some of browsers.
+    public static let sessionPages = 4
     /// Bytes of an answer to a challenge of the pool's own trigger, and of one value of
     /// ClientMetadata.
     public static let answerBytes = 131_072

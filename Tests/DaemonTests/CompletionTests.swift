@@ -62,7 +62,7 @@ struct CompletionTests {
         try complete(["credctl"] + words + ["--"]), equals: options(of: command), "\(words)")
     }
     let actions = try #require(tree.verbs.first { $0.commandName == "account" }?.subcommands)
-    expect(actions.count, equals: 16)
+    expect(actions.count, equals: 18)
     expect(try complete(["credctl", "account", ""]), equals: Set(actions.map(\.commandName)))
     expect(
       try complete(["credctl", "account", "work", ""]), equals: Set(actions.map(\.commandName)))

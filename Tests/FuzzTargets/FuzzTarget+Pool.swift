@@ -31,6 +31,9 @@ extension FuzzTarget {
       judgeRead("ListDevices", second, SecondPool.devices) { () throws(UpstreamFailure) in
         try client.devices(from: reply).devices.map(\.key)
       },
+      judgeRead("ListUserSessions", second, SecondPool.sessions) { () throws(UpstreamFailure) in
+        try client.sessions(from: reply).sessions.map(\.id.text)
+      },
       judgeRead("AssociateSoftwareToken", second, SecondPool.secret) {
         () throws(UpstreamFailure) in
         let owner = SoftwareTokenOwner.user(accessToken: token)
@@ -158,6 +161,11 @@ private enum SecondPool {
   static func devices(_ object: SecondJSON) -> [String?] {
     guard case .array(let devices)? = object["Devices"] else { return [] }
     return devices.map { $0["DeviceKey"]?.text }
+  }
+
+  static func sessions(_ object: SecondJSON) -> [String?] {
+    guard case .array(let sessions)? = object["Sessions"] else { return [] }
+    return sessions.map { $0["SessionId"]?.text }
   }
 
   static func secret(_ object: SecondJSON) -> [String?] { [object["SecretCode"]?.text] }

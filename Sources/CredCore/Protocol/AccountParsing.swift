@@ -33,7 +33,7 @@ extension AccountAction {
     case .confirm, .resend, .forgotPassword, .resetPassword, .setAttributes, .verifyAttribute:
       ownKeys + ["client_metadata"]
     case .get, .changePassword, .deleteAttributes, .mfa, .totp, .devices, .rememberDevice,
-      .forgetDevice, .delete:
+      .forgetDevice, .sessions, .endSession, .delete:
       ownKeys
     }
   }
@@ -51,9 +51,10 @@ extension AccountAction {
     case .deleteAttributes: ["names"]
     case .mfa: ["preferred", "enabled"]
     case .totp: ["code", "name"]
-    case .devices: ["after"]
+    case .devices, .sessions: ["after"]
     case .rememberDevice: ["device", "remembered"]
     case .forgetDevice: ["device"]
+    case .endSession: ["session"]
     }
   }
 }
@@ -78,7 +79,7 @@ extension AccountInput {
         username: try object.username(), code: try object.code(),
         password: try object.password())
     case .get, .changePassword, .setAttributes, .verifyAttribute, .deleteAttributes, .mfa, .totp,
-      .devices, .rememberDevice, .forgetDevice, .delete:
+      .devices, .rememberDevice, .forgetDevice, .sessions, .endSession, .delete:
       self = .own(try OwnAccountInput(action, object))
     }
   }
@@ -109,6 +110,8 @@ extension OwnAccountInput {
       self = .rememberDevice(
         try object.device(), try object.flag("remembered", standard: true))
     case .forgetDevice: self = .forgetDevice(try object.device())
+    case .sessions: self = .sessions(after: try object.text("after"))
+    case .endSession: self = .endSession(try object.session())
     case .delete: self = .delete
     case .get: self = .get
     case .signUp, .confirm, .resend, .forgotPassword, .resetPassword:
@@ -174,6 +177,15 @@ extension RequestObject {
     guard let key = try text("device") else { return nil }
     do { return try DeviceKey.checked(key) } catch {
       throw .invalid("\"device\" \(error.reason): 'devices' lists them")
+    }
+  }
+
+  fileprivate func session() throws(ProtocolError) -> TrackedSessionID {
+    guard let text = try text("session") else {
+      throw .invalid(#"action "end-session" needs "session": 'sessions' lists them"#)
+    }
+    do { return try TrackedSessionID(text) } catch {
+      throw .invalid("\"session\" \(error.reason): 'sessions' lists them")
     }
   }
 

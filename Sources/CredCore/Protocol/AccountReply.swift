@@ -16,6 +16,7 @@ extension RenderedReply {
         writer.field("Secret", secret)
         writer.field("Uri", uri)
       case .devices(let page, let own): writer.append(page, own: own)
+      case .sessions(let page): writer.append(page)
       }
     }
   }
@@ -57,6 +58,27 @@ extension JSONWriter {
         key("Remembered")
         bool(isRemembered)
       }
+      endObject()
+    }
+    endArray()
+    field("Next", page.next)
+  }
+
+  fileprivate mutating func append(_ page: TrackedSessionPage) {
+    key("Sessions")
+    beginArray()
+    for session in page.sessions {
+      beginObject()
+      field("Session", session.id.text)
+      field("Kind", session.id.kind.rawValue)
+      field("Client", session.client)
+      field("Created", session.created)
+      field("LastUsed", session.lastUsed)
+      field("LastAddress", session.lastAddress)
+      field("Place", session.place)
+      field("Device", session.device)
+      key("This")
+      bool(session.isThis)
       endObject()
     }
     endArray()

@@ -79,6 +79,10 @@ public enum OwnAccountInput: Sendable, Equatable {
   /// Without a device, the one of this host.
   case rememberDevice(String?, Bool)
   case forgetDevice(String?)
+  /// - Parameter after: the place where the page begins.
+  case sessions(after: String?)
+  /// Another session than this one.
+  case endSession(TrackedSessionID)
   case delete
 
   public var action: AccountAction {
@@ -93,6 +97,8 @@ public enum OwnAccountInput: Sendable, Equatable {
     case .devices: .devices
     case .rememberDevice: .rememberDevice
     case .forgetDevice: .forgetDevice
+    case .sessions: .sessions
+    case .endSession: .endSession
     case .delete: .delete
     }
   }
@@ -103,7 +109,9 @@ public enum OwnAccountInput: Sendable, Equatable {
     case .setAttributes(let attributes): attributes.map(\.value)
     case .verifyAttribute(_, let code), .totp(let code, _):
       code.map(UserPoolInput.forms) ?? []
-    case .get, .deleteAttributes, .mfa, .devices, .rememberDevice, .forgetDevice, .delete: []
+    case .get, .deleteAttributes, .mfa, .devices, .rememberDevice, .forgetDevice, .sessions,
+      .endSession, .delete:
+      []
     }
   }
 }
@@ -161,6 +169,8 @@ public enum AccountAction: String, Sendable, CaseIterable {
   case devices
   case rememberDevice = "remember-device"
   case forgetDevice = "forget-device"
+  case sessions
+  case endSession = "end-session"
   case delete
 
   /// Whether the action is about the account of the signed-in user.
@@ -168,7 +178,7 @@ public enum AccountAction: String, Sendable, CaseIterable {
     switch self {
     case .signUp, .confirm, .resend, .forgotPassword, .resetPassword: false
     case .get, .changePassword, .setAttributes, .verifyAttribute, .deleteAttributes, .mfa, .totp,
-      .devices, .rememberDevice, .forgetDevice, .delete:
+      .devices, .rememberDevice, .forgetDevice, .sessions, .endSession, .delete:
       true
     }
   }
@@ -177,9 +187,9 @@ public enum AccountAction: String, Sendable, CaseIterable {
   /// the account with an old session.
   public var needsRecentSignIn: Bool {
     switch self {
-    case .mfa, .totp, .delete, .setAttributes, .deleteAttributes: true
+    case .mfa, .totp, .delete, .setAttributes, .deleteAttributes, .endSession: true
     case .signUp, .confirm, .resend, .forgotPassword, .resetPassword, .get, .changePassword,
-      .verifyAttribute, .devices, .rememberDevice, .forgetDevice:
+      .verifyAttribute, .devices, .rememberDevice, .forgetDevice, .sessions:
       false
     }
   }
@@ -242,4 +252,5 @@ public enum AccountResult: Sendable, Equatable {
   case softwareToken(secret: Secret, uri: Secret)
   /// - Parameter own: the key of this host's device.
   case devices(PoolDevicePage, own: String?)
+  case sessions(TrackedSessionPage)
 }

@@ -26,6 +26,6 @@ enum ProtocolVersion {
     "signed-in", "account.sign-up", "login.username", "login.client_metadata",
     "login.validation_data", "token.kind", "account.user-pool", "login.browser", "login.device",
     "status.limit", "status.after", "status.profiles", "status.listeners", "watch.challenge",
-    "error.kind", "error.reason", "login.password.logins",
+    "error.kind", "error.reason", "login.password.logins", "logout.sso", "account.sessions",
   ]
 }

@@ -16,7 +16,7 @@ extension UserPoolExchanges {
     }
   }
 
-  private struct PoolAccountCall {
+  struct PoolAccountCall {
     let call: AccountCall
     let client: UserPoolClient
     let done: Completion<AccountResult>
@@ -109,6 +109,9 @@ extension UserPoolExchanges {
     case .mfa(let choice): sendFactors(choice, action)
     case .totp(let code, let name): setUpApp(code, name, action)
     case .devices, .rememberDevice, .forgetDevice: device(input, action)
+    case .sessions(let place):
+      listSessions(action, after: place) { action.done($0.map { .sessions($0) }) }
+    case .endSession(let id): endOther(id, action)
     }
   }
 

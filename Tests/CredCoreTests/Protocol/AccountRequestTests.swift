@@ -31,6 +31,7 @@ struct AccountRequestTests {
 
   @Test func everyActionTakesItsOwnKeys() throws {
     let device = "us-east-1_0123-abc"
+    let session = "sso" + String(repeating: "a0b1c", count: 5)
     let rows: [(String, AccountInput)] = [
       (#""confirm","username":"a","code":"1 2""#, .confirm(username: "a", code: Secret("1 2"))),
       (#""resend","username":"a""#, .resend(username: "a")),
@@ -67,6 +68,11 @@ struct AccountRequestTests {
         .own(.rememberDevice(device, false))
       ),
       (#""forget-device","device":"\#(device)""#, .own(.forgetDevice(device))),
+      (#""sessions","after":"x""#, .own(.sessions(after: "x"))),
+      (
+        #""end-session","session":"\#(session)""#,
+        .own(.endSession(try TrackedSessionID(session)))
+      ),
     ]
     for (members, input) in rows {
       let read = try parse(#""action":"# + members)
@@ -81,6 +87,7 @@ struct AccountRequestTests {
     #""totp","names":["a"]"#, #""forget-device","device":"x""#, #""delete-attributes","names":[]"#,
     #""set-attributes""#, #""verify-attribute""#, #""confirm","username":"a""#,
     #""change-password","password":"p""#, #""get","username":"a""#, #""totp","code":5"#,
+    #""sessions","session":"x""#, #""sessions","after":5"#, #""end-session","session":5"#,
   ])
   func whatDoesNotFitTheActionIsRefused(_ members: String) {
     expect(message(#""action":"# + members) != nil)
@@ -157,6 +164,24 @@ struct AccountRequestTests {
   ])
   func namesWhatIsWrong(members: String, expected: String) {
     expect(message(members), equals: expected)
+  }
+
+  /// Of another kind, too short, too long, with a large letter.
+  @Test(arguments: [
+    "abc" + String(repeating: "a", count: 25), "tkn" + String(repeating: "a", count: 24),
+    "tkn" + String(repeating: "a", count: 26), "sso" + String(repeating: "A", count: 25), "",
+  ])
+  func whatIsNoSessionIsRefused(_ text: String) {
+    expect(
+      message(#""action":"end-session","session":"\#(text)""#),
+      equals:
+        #""session" is not tkn or sso and 25 small letters and digits: 'sessions' lists them"#)
+  }
+
+  @Test func toEndASessionNeedsItsName() {
+    expect(
+      message(#""action":"end-session""#),
+      equals: #"action "end-session" needs "session": 'sessions' lists them"#)
   }
 
   @Test func anAttributeIsAShortText() {

@@ -17,6 +17,7 @@ extension PoolAccountTesting {
         + #""UserMFASettingList":["SMS_MFA"]}"#)
   }
   static var ok: FakeHTTP.Answer { .reply(200, "{}") }
+  static var session: String { "tkn" + String(repeating: "b", count: 25) }
 
   func fixture(
     _ actions: String = Self.all, profile: String = ""
@@ -37,7 +38,8 @@ extension PoolAccountTesting {
     case .verifyAttribute: #","name":"email""#
     case .deleteAttributes: #","names":["email"]"#
     case .mfa: #","enabled":[]"#
-    case .get, .totp, .devices, .delete, .rememberDevice, .forgetDevice: ""
+    case .endSession: #","session":"\#(Self.session)""#
+    case .get, .totp, .devices, .delete, .rememberDevice, .forgetDevice, .sessions: ""
     }
   }
 }

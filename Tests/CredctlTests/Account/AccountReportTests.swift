@@ -40,7 +40,7 @@ struct AccountReportTests {
   }
 
   @Test func listsDevicesOfAllPages() throws {
-    var pages = DevicePages()
+    var pages = AccountPages(of: .devices)
     try pages.add(
       try reply(
         #"{"Devices":[{"Device":"r_1","Name":"host","Created":"2026-01-01T00:00:00Z","#
@@ -52,7 +52,7 @@ struct AccountReportTests {
     expect(
       text.contains("r_1     host  60 min ago  10 min ago  -        no          yes"), "\(text)")
     expect(text.contains("r_2     -"))
-    expect(DevicePages().rendered(on: display, now: now), equals: "no devices\n")
+    expect(AccountPages(of: .devices).rendered(on: display, now: now), equals: "no devices\n")
   }
 
   @Test func aDeviceOnWhichTheSignInStoodIsSaid() throws {
@@ -68,7 +68,7 @@ struct AccountReportTests {
   }
 
   @Test func pagesWithoutAnEndAreAFault() throws {
-    var pages = DevicePages()
+    var pages = AccountPages(of: .devices)
     try pages.add(try reply(#"{"Devices":[],"Next":"n"}"#))
     #expect(throws: Failure.self) { try pages.add(try reply(#"{"Devices":[],"Next":"n"}"#)) }
   }

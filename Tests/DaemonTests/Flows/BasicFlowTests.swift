@@ -38,6 +38,8 @@ struct BasicFlowTests {
     expect(credentials["AccountId"]?.text, equals: Configuration.account)
     let lifetime = try #require(credentials["Expiration"]?.text?.timeFromNow)
     expect((7100...7201).contains(lifetime))
+    // What STS says of the end user.
+    expect(!host.log.contains("sandbox-end-user") && !"\(credentials)".contains("sandbox-end-user"))
     let form = try host.sandbox.lastForm("AssumeRoleWithWebIdentity")
     expect(form["RoleArn"], equals: Configuration.role("authenticated"))
     expect(form["RoleSessionName"], equals: "credd-\(getuid())")

@@ -33,7 +33,15 @@ extension Dice {
                 "[]", #"[{"DeviceKey":"us-east-1_0a-1"}]"#, #"[{"DeviceKey":"x"}]"#, "[{}]",
                 #"[{"DeviceKey":"us-east-1_0a","DeviceCreateDate":1.7e9,"DeviceAttributes":[]}]"#,
               ]))
-          )
+          ),
+          (
+            "Sessions",
+            .raw(
+              pick([
+                "[]", "[{}]", #"[{"SessionId":"sso0"}]"#,
+                #"[{"SessionId":"tkn0123456789abcdefghijklmno","LastLocation":{"City":7}}]"#,
+              ]))
+          ),
         ]
       case 4:
         [

@@ -194,7 +194,8 @@ extension Dice {
     "change-password": ["old_password", "password"], "set-attributes": ["attributes"],
     "verify-attribute": ["name", "code"], "delete-attributes": ["names"],
     "mfa": ["preferred", "enabled"], "totp": ["code", "name"], "devices": ["after"],
-    "remember-device": ["device", "remembered"], "forget-device": ["device"], "sign up": [],
+    "remember-device": ["device", "remembered"], "forget-device": ["device"],
+    "sessions": ["after"], "end-session": ["session"], "sign up": [],
   ]
 
   private mutating func account() -> [(name: String, value: JSONText)] {
@@ -202,7 +203,7 @@ extension Dice {
     var members: [(name: String, value: JSONText)] = [("action", .string(action))]
     for key in Self.actions[action] ?? [] where !once(in: 10) { members.append((key, value(key))) }
     if once(in: 8) {
-      let key = pick(["code", "names", "device", "enabled", "password"])
+      let key = pick(["code", "names", "device", "session", "enabled", "password"])
       if !members.contains(where: { $0.name == key }) { members.append((key, value(key))) }
     }
     for key in ["client_metadata", "validation_data"] where once(in: 6) {
@@ -229,6 +230,13 @@ extension Dice {
     case "remembered": return .raw(pick(["true", "false", "1"]))
     case "device":
       return .string(pick(["us-east-1_0123-abc", "us-east-1_", "_0", "a_G", "x"]))
+    case "session":
+      let letters = String(repeating: "a0", count: 12)
+      return .string(
+        pick([
+          "tkn\(letters)z", "sso\(letters)9", "tkn\(letters)", "abc\(letters)z", "tkn\(letters)Z",
+          "",
+        ]))
     case "code": return .string(pick(["123456", "123 456", "", "x"]))
     default: return .string(pick(["secret", "", "name"]))
     }

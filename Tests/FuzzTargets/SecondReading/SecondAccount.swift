@@ -11,7 +11,8 @@ extension SecondRequest {
     "set-attributes": ["attributes", "client_metadata"],
     "verify-attribute": ["name", "code", "client_metadata"], "delete-attributes": ["names"],
     "mfa": ["preferred", "enabled"], "totp": ["code", "name"], "devices": ["after"],
-    "remember-device": ["device", "remembered"], "forget-device": ["device"], "delete": [],
+    "remember-device": ["device", "remembered"], "forget-device": ["device"],
+    "sessions": ["after"], "end-session": ["session"], "delete": [],
   ]
   private static let factors: [String: MFAFactor] = [
     "SMS_MFA": .sms, "SOFTWARE_TOKEN_MFA": .app, "EMAIL_OTP": .email,
@@ -69,6 +70,8 @@ extension SecondRequest {
     case "devices": return .devices(after: text("after"))
     case "remember-device": return .rememberDevice(device(), flag("remembered", standard: true))
     case "forget-device": return .forgetDevice(device())
+    case "sessions": return .sessions(after: text("after"))
+    case "end-session": return endSession()
     case "delete": return .delete
     default: return .get
     }
@@ -105,6 +108,19 @@ extension SecondRequest {
       }
     if !isMade { problem() }
     return key
+  }
+
+  /// `tkn` or `sso` and 25 small letters and digits, as in Cognito's model.
+  private mutating func endSession() -> OwnAccountInput {
+    let session = text("session") ?? ""
+    let isMade =
+      (session.hasPrefix("tkn") || session.hasPrefix("sso"))
+      && SecondRules.isMade(session, of: "abcdefghijklmnopqrstuvwxyz0123456789", 28...28)
+    guard isMade, let id = try? TrackedSessionID(session) else {
+      problem()
+      return .get
+    }
+    return .endSession(id)
   }
 
   private mutating func names() -> [String] {

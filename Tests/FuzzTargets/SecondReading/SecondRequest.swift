@@ -15,8 +15,8 @@ struct SecondRequest {
     "respond": ["handle", "answers", "wait", "cancel", "client_metadata"],
     "account": [
       "profile", "action", "username", "password", "attributes", "code", "old_password", "name",
-      "names", "preferred", "enabled", "after", "device", "remembered", "client_metadata",
-      "validation_data",
+      "names", "preferred", "enabled", "after", "device", "remembered", "session",
+      "client_metadata", "validation_data",
     ],
     "logout": ["profile", "global", "revoke", "sso"],
     "clear": ["profile", "what"],

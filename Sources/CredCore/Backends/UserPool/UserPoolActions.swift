@@ -54,7 +54,8 @@ extension AccountInput {
       if let name {
         _ = try UserPoolInput.text(Secret(name), "name", 1...Limits.UserPool.deviceNameLength)
       }
-    case .get, .mfa, .devices, .rememberDevice, .forgetDevice, .delete: break
+    case .get, .mfa, .devices, .rememberDevice, .forgetDevice, .sessions, .endSession, .delete:
+      break
     }
   }
 }

@@ -96,6 +96,9 @@ public enum UserPoolOperation: String, Sendable, CaseIterable {
   case updateDeviceStatus = "UpdateDeviceStatus"
   case listDevices = "ListDevices"
   case forgetDevice = "ForgetDevice"
+  // Tracked sessions.
+  case listUserSessions = "ListUserSessions"
+  case revokeUserSession = "RevokeUserSession"
 }
 
 /// A user name in the form that one request sends, with its SECRET_HASH: Cognito compares the two.

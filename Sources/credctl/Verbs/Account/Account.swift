@@ -20,7 +20,7 @@ struct Account: ParsableCommand {
       ResetPasswordAction.self, GetAction.self, ChangePasswordAction.self,
       SetAttributesAction.self, VerifyAttributeAction.self, DeleteAttributesAction.self,
       MFAAction.self, TOTPAction.self, DevicesAction.self, RememberDeviceAction.self,
-      ForgetDeviceAction.self, DeleteAction.self,
+      ForgetDeviceAction.self, SessionsAction.self, EndSessionAction.self, DeleteAction.self,
     ])
 
   func run() throws {
@@ -86,6 +86,20 @@ extension AccountVerb {
   func print(_ answer: Answer, _ text: @autoclosure () -> String) throws(Failure) {
     guard !account.json else { return try answer.print() }
     try StandardStream.output.write(text())
+  }
+
+  /// Prints a list that comes in pages: a table, or each of the daemon's lines.
+  func printPages(of list: AccountPages.List) throws {
+    var pages = AccountPages(of: list)
+    repeat {
+      let after = pages.next
+      let answer = try ask(hasSecret: false) { if let after { $0.add("after", after) } }
+      try pages.add(answer.reply)
+      if account.json { try answer.print() }
+    } while pages.next != nil
+    guard !account.json else { return }
+    try StandardStream.output.write(
+      pages.rendered(on: StandardStream.output.display, now: Clock.wallTime))
   }
 
   /// Asks on the terminal.

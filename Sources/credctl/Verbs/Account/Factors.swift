@@ -100,18 +100,7 @@ struct DevicesAction: AccountVerb {
   @OptionGroup var connection: SocketOption
   @OptionGroup var account: AccountOptions
 
-  func run() throws {
-    var pages = DevicePages()
-    repeat {
-      let after = pages.next
-      let answer = try ask(hasSecret: false) { if let after { $0.add("after", after) } }
-      try pages.add(answer.reply)
-      if account.json { try answer.print() }
-    } while pages.next != nil
-    guard !account.json else { return }
-    try StandardStream.output.write(
-      pages.rendered(on: StandardStream.output.display, now: Clock.wallTime))
-  }
+  func run() throws { try printPages(of: .devices) }
 }
 
 struct RememberDeviceAction: AccountVerb {
