@@ -20,12 +20,13 @@ extension SandboxState {
     let credentials = mint.credentials(
       for: CredentialMint.Grant(
         pool: "", identity: "", logins: [Login(provider: token.provider, subject: token.subject)],
-        session: session, isOfSTS: true, expiration: call.expiration(at: now)), random: &random)
+        session: session, isOfSTS: true, expiration: call.expiration(at: now)),
+      tokenLength: max(mint.sessionTokenLength, call.minimumTokenSize), random: &random)
     return [
       XMLElement("Audience", token.audience), session.assumedRoleUser,
       XMLElement("Provider", Role.providerARN(token.provider, in: account)), credentials.element,
       XMLElement("SubjectFromWebIdentityToken", token.subject),
-    ]
+    ] + SandboxState.facts(of: session, credentials)
   }
 
   /// An ID token, with STS's words for what is wrong with it.

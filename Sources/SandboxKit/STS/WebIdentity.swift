@@ -21,15 +21,21 @@ extension SandboxState {
       XMLElement("Audience", token.pool), session.assumedRoleUser,
       XMLElement("Provider", LoginCheck.cognito), credentials.element,
       XMLElement("SubjectFromWebIdentityToken", token.identity),
+    ] + SandboxState.facts(of: session, credentials)
+  }
+
+  /// What STS says of each session besides.
+  static func facts(of session: RoleSession, _ credentials: TemporaryCredentials) -> [XMLElement] {
+    [
       XMLElement("PackedPolicySize", String(session.utilization)),
       XMLElement("SessionTokenUtilization", String(session.utilization)),
       XMLElement("SessionTokenSize", String(credentials.sessionToken.utf8.count)),
-      SandboxState.propagationContext,
+      propagationContext,
     ]
   }
 
   /// What STS says of the end user where a context provider is set up. Nobody may log it.
-  static let propagationContext = XMLElement(
+  private static let propagationContext = XMLElement(
     "TrustedIdentityPropagationContext",
     [
       XMLElement(
