@@ -27,4 +27,12 @@ struct CommandDisclosureTests {
     printed += "\(exchange) \(String(reflecting: exchange))"
     expect(!printed.contains("hush"))
   }
+
+  @Test func `a call for a replica is printed without its token`() {
+    let use = ReplicaUse.token(Secret("hush-token"))
+    var printed = ""
+    dump(use, to: &printed)
+    printed += "\(use) \(String(reflecting: use))"
+    expect(!printed.contains("hush"))
+  }
 }
