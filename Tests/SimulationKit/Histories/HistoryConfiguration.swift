@@ -28,6 +28,11 @@ struct HistoryConfiguration: Sendable {
     var width: Int { takesAccounts ? 2 : 16 }
 
     var url: String { "https://\(server).example.com" }
+    /// Of a user pool, in another region. It follows from the rest, as the rate does.
+    var replicaURL: String? {
+      kind == .userPool && server.utf8.reduce(0) { $0 &+ Int($1) } % 3 != 0
+        ? "https://\(server).replica.example.com" : nil
+    }
     var command: String { "/usr/lib/\(server)/token" }
   }
 
@@ -265,6 +270,7 @@ struct HistoryConfiguration: Sendable {
       text += "client_id = \(HistoryUserPools.client)\(backend.poolName)\n"
       text += "user_pool_endpoint = \(backend.url)\nauth_flow = \(backend.flow.rawValue)\n"
       text += "remember_device = \(backend.remembers.rawValue)\n"
+      if let replica = backend.replicaURL { text += "replica_endpoint = \(replica)\n" }
       let more = backend.takesAccounts ? " sign-up confirm" : ""
       text += "account_actions = get change-password\(more)\n"
     case .provider:

@@ -30,7 +30,9 @@ extension HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     let isOfSession = request.isToAWS || request.url.contains("/token")
     let texts = [request.body.exposedText(), request.header("Authorization")].compactMap(\.self)
     let numbers = texts.flatMap { HistorySecret.numbers(in: $0.utf8) }.compactMap(\.self)
-    return begin(request.isToAWS ? nil : request.server, tokens: isOfSession ? numbers : [])
+    // A replica has a rate of its own.
+    let server = request.isToAWS || request.isAtReplica ? nil : request.server
+    return begin(server, tokens: isOfSession ? numbers : [])
   }
 
   func begin(_ command: Command) -> HistoryNetwork.Flight {
@@ -95,4 +97,5 @@ extension HTTPRequest {
   /// Whether it goes to Cognito's identity pools or to STS.
   var isToAWS: Bool { isToSTS || header("X-Amz-Target")?.contains("AWSCognitoIdentityS") == true }
   var isToSTS: Bool { url.contains("//sts.") }
+  var isAtReplica: Bool { url.contains(".replica.") }
 }

@@ -54,10 +54,12 @@ extension HistoryUpstreams {
   ) {
     let process = world.process
     let server = request.server
-    let arrives = trouble != .hanging || world.random.happens(0.5)
+    let arrives = trouble(of: request) != .hanging || world.random.happens(0.5)
     let sent = world.now
     world.after(usual / 2) { [self] in
       sentAt = sent
+      // It may have changed since.
+      let trouble = trouble(of: request)
       let time =
         switch trouble {
         case .hanging: timeout
@@ -68,6 +70,9 @@ extension HistoryUpstreams {
       // A provider that answers 4xx without an OAuth error has ended the session, on the second time.
       let result = result(of: request, errorStatus: call.isProvider ? 500 : 400) {
         guard arrives, let server else { return .plain(404, "") }
+        if request.isAtReplica, !Self.ofReplica.contains(call.operation) {
+          return .userPool("OperationNotEnabledException", "")
+        }
         let (reply, token) = poolReply(call, server, process)
         if world.fault == .repeatedRenewals, call.operation == "GetTokensFromRefreshToken" {
           _ = poolReply(call, server, process)
@@ -88,6 +93,18 @@ extension HistoryUpstreams {
       }
     }
   }
+
+  /// Regions have their troubles apart: in turns a replica has the primary's, or none.
+  private func trouble(of request: HTTPRequest) -> UpstreamTrouble {
+    let isApart = (world.trueTime.milliseconds / 600_000).isMultiple(of: 2)
+    return request.isAtReplica && isApart ? .none : trouble
+  }
+
+  /// What a replica does (developer guide, user-pool-multi-region).
+  private static let ofReplica: Set = [
+    "InitiateAuth", "RespondToAuthChallenge", "GetTokensFromRefreshToken", "RevokeToken",
+    "GlobalSignOut", "GetUser", "ListDevices",
+  ]
 
   private func poolReply(
     _ call: PoolCall, _ server: String, _ process: Int
@@ -169,7 +186,7 @@ extension HistoryUpstreams {
   private func result(
     of request: HTTPRequest, errorStatus: Int = 400, _ reply: () -> HTTPReply
   ) -> Result<HTTPReply, TransportFailure> {
-    switch trouble {
+    switch trouble(of: request) {
     case .unreachable: return .failure(.connect)
     case .failing where failsInAnyWay:
       refused?()
