@@ -13,14 +13,10 @@ public struct Admission: Sendable {
     public var rate: Rate
     /// The most calls under way at once.
     public var width: Int
-    /// Whether calls can be made elsewhere during an outage. Then none waits for a probe, and no client
-    /// brings one forward.
-    public var hasAlternative: Bool
 
-    public init(rate: Rate, width: Int, hasAlternative: Bool = false) {
+    public init(rate: Rate, width: Int) {
       self.rate = rate
       self.width = width
-      self.hasAlternative = hasAlternative
     }
   }
 
@@ -176,7 +172,7 @@ public struct Admission: Sendable {
     guard !call.isCheck else {
       return checks.append(AdmissionQueue.Entry(call: call, arrived: context.now))
     }
-    if let outage = outageOfAll(call, context.now) {
+    if case .refuse(let outage) = breaker.verdict(isInPerson: call.isInPerson, context.now) {
       return context.actions.append(.refuse(call.id, unavailable(outage, context)))
     }
     if let outage = outageOfUser(call, context.now) {
@@ -215,22 +211,10 @@ public struct Admission: Sendable {
     if let (call, probes) = underWay.removeValue(forKey: id) { inconclusive(call, probes) }
   }
 
-  /// The outage because of which a call is not made; nil if it is made, perhaps as a probe or after one.
-  private func outageOfAll(_ call: Call, _ now: Instant) -> CircuitBreaker.Outage? {
-    switch (breaker.verdict(isInPerson: mayHasten(call.isInPerson), now), breaker.state) {
-    case (.refuse(let outage), _): outage
-    case (.wait, .probing(let outage)) where policy.hasAlternative: outage
-    default: nil
-    }
-  }
-
-  /// Whether a waiting client may bring a probe forward.
-  private func mayHasten(_ isInPerson: Bool) -> Bool { isInPerson && !policy.hasAlternative }
-
   /// The outage for the user of a call; nil if the call may be made, perhaps as a probe.
   private func outageOfUser(_ call: Call, _ now: Instant) -> CircuitBreaker.Outage? {
     guard let breaker = call.user.flatMap({ ofUsers[$0] }) else { return nil }
-    switch (breaker.verdict(isInPerson: mayHasten(call.isInPerson), now), breaker.state) {
+    switch (breaker.verdict(isInPerson: call.isInPerson, now), breaker.state) {
     case (.refuse(let outage), _), (.wait, .probing(let outage)): return outage
     default: return nil
     }
@@ -264,7 +248,7 @@ public struct Admission: Sendable {
       }
       guard !queue.isEmpty else { return }
       let isProbe: Bool
-      switch breaker.verdict(isInPerson: mayHasten(queue.hasCallers), context.now) {
+      switch breaker.verdict(isInPerson: queue.hasCallers, context.now) {
       case .pass: isProbe = false
       case .probe: isProbe = true
       // The upstream endpoint became unavailable while these calls waited.
@@ -289,7 +273,7 @@ public struct Admission: Sendable {
 
   private mutating func probeOfUser(_ call: Call, _ now: Instant) -> Probes {
     guard let user = call.user, let breaker = ofUsers[user],
-      case .probe = breaker.verdict(isInPerson: mayHasten(call.isInPerson), now)
+      case .probe = breaker.verdict(isInPerson: call.isInPerson, now)
     else { return [] }
     ofUsers[user]?.probeBegan()
     return .ofUser

@@ -155,7 +155,8 @@ public enum TemplateError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The ID token has no text in this claim.
   case claimMissing(String)
   /// The ID token's address counts only with `email_verified`.
-  case emailNotVerified
+  /// An address or a number that the provider has not verified.
+  case claimNotVerified(String)
 
   public var description: String {
     switch self {
@@ -163,9 +164,9 @@ public enum TemplateError: Error, Sendable, Equatable, CustomStringConvertible {
     case .dotSegment: "would lead to another path for this user's name"
     case .claimMissing(let name):
       "has {claim.\(name)} in it, and the ID token has no text in its claim \(name.quoted)"
-    case .emailNotVerified:
-      "has {claim.email} in it, and the provider does not say that it has verified that claim "
-        + "(email_verified)"
+    case .claimNotVerified(let name):
+      "has {claim.\(name)} in it, and the provider does not say that it has verified that claim "
+        + "(\(name)_verified)"
     }
   }
 }

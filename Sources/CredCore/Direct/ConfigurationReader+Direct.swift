@@ -6,7 +6,10 @@ extension ConfigurationReader {
     "user_identifier", "web_identity_provider", "cognito_endpoint",
   ]
   /// Claims that users of most providers write themselves.
-  private static let claimsOfUsers = ["name", "preferred_username", "nickname"]
+  private static let claimsOfUsers = [
+    "name", "preferred_username", "nickname", "given_name", "family_name", "middle_name", "profile",
+    "website",
+  ]
 
   mutating func checkDirect(_ profile: ProfileSettings, _ section: INISection) {
     for key in Self.keysOfPoolsAlone where section[key] != nil {
@@ -58,7 +61,8 @@ extension ConfigurationReader {
         "role_session_name: {claim.\(claims[0])} is for an ID token that a 'backend' gave, and not for "
           + "'web_identity_token_file': write {user}, {uid} or {host}")
     }
-    for claim in claims where Self.claimsOfUsers.contains(claim) {
+    for claim in claims
+    where Self.claimsOfUsers.contains(claim) || claim.hasPrefix("custom:") {
       diagnostics.warning(
         at: position,
         "role_session_name: at most providers users write their claim '\(claim)' themselves, and may "

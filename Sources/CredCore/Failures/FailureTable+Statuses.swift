@@ -4,6 +4,12 @@ extension FailureTable {
   static let serverFault = Row(
     .transient(retryAfter: nil), nil, .expected, " has a fault; it is tried again",
     evidence: .likely)
+  /// A gateway got no answer, or none that it understood.
+  static let gatewayFault: Row = {
+    var row = serverFault
+    row.isReplyLost = true
+    return row
+  }()
   static let throttledByStatus = Row(
     .throttled(retryAfter: nil), .throttled, .expected,
     " is being asked too often; it is tried again", evidence: .likely)

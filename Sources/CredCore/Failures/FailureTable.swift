@@ -21,6 +21,8 @@ enum FailureTable {
     let message: String
     /// Whether the failure is evidence for calls of other users.
     var evidence = UpstreamFailure.Evidence.none
+    /// Whether the request may have been carried out.
+    var isReplyLost = false
     /// The reaction of a sign-in at a user pool, in addition to the session's reaction.
     var remedy: PoolRemedy?
     /// Replaces the error's own name, for several errors that must look the same. Then their text

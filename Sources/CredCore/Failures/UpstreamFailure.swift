@@ -90,6 +90,7 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
       message: details.isEmpty ? base : "\(base) (\(details))",
       summary: fact.map { "\(base) (\($0))" } ?? base, severity: row.severity)
     evidence = row.evidence
+    isReplyLost = row.isReplyLost
     remedy = row.remedy
     judgesSecret = row.judgesSecret
     isOfLoginsKey = row.isOfLoginsKey
@@ -121,8 +122,10 @@ extension UpstreamFailure {
   /// This failure, of a request that was made a second time. If the first reply was lost and now
   /// the tokens are refused, the lost reply probably had the new tokens.
   public func following(_ first: UpstreamFailure?) -> UpstreamFailure {
-    guard failureClass == .signInRequired, first?.isReplyLost ?? false else { return self }
+    guard first?.isReplyLost ?? false else { return self }
     var failure = self
+    failure.isReplyLost = true
+    guard failureClass == .signInRequired else { return failure }
     let cause = "; the reply to the request before was lost, and the next refresh token with it"
     failure.message += cause
     failure.summary += cause
@@ -347,6 +350,7 @@ extension UpstreamFailure {
     case 407: FailureTable.proxyRefuses
     case 429: FailureTable.throttledByStatus
     case 511: FailureTable.html  // Network Authentication Required, RFC 6585 §6
+    case 502, 504: FailureTable.gatewayFault
     case 500...: FailureTable.serverFault
     case _ where reply.looksLikeHTML: FailureTable.html
     case 400..<500 where named: FailureTable.unknownRefusal

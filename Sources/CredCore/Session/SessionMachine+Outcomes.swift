@@ -123,7 +123,7 @@ extension SessionMachine {
     do {
       try held.logins.set(plan.tokenFileProvider ?? "", token: token)
       // Without an identity, its subject says whose the file is now.
-      if former != held.user(plan) { held.areCredentialsOfFormer = held.credentials != nil }
+      if former != held.user(plan) { forgetCredentials(&context) }
       startNextCall(refresh, &context)
     } catch {
       fail(refresh, .notSent(error, to: .cognitoIdentity), &context)

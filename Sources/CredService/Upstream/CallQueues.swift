@@ -73,12 +73,10 @@ struct CallQueues {
 
   /// The replica of a user pool has its own outages.
   mutating func queue(of backend: BackendSettings, at place: PoolPlace = .primary) -> CallQueue {
-    let isReplica = place == .replica
-    return queue(
-      Key(upstream: .backend(backend.name), operation: isReplica ? "replica" : "", host: ""),
-      Admission.Policy(
-        rate: backend.rateLimit, width: backend.maxParallel,
-        hasAlternative: !isReplica && backend.replicaName != nil))
+    queue(
+      Key(
+        upstream: .backend(backend.name), operation: place == .replica ? "replica" : "", host: ""),
+      Admission.Policy(rate: backend.rateLimit, width: backend.maxParallel))
   }
 
   private mutating func queue(

@@ -14,7 +14,7 @@ final class ExchangeMemory {
     developerCredentials = DeveloperCredentialsCache(sender.services, random: random)
     discovery = ProviderDiscovery(sender)
     signatureClock = SignatureClock(sender.services.clock)
-    replicas = PoolReplicas(sender.services.log)
+    replicas = PoolReplicas(sender.services.clock, sender.services.log)
   }
 
   /// Drops the state of the old backends.
@@ -22,5 +22,6 @@ final class ExchangeMemory {
     developerCredentials.removeAll()
     discovery.forget()
     signatureClock.forget()
+    replicas.forget()
   }
 }

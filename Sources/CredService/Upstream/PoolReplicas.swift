@@ -1,57 +1,145 @@
 import CredCore
 import Logging
 
-/// Which user pools their replicas serve now, and which refresh tokens must not go there.
+/// Decides for each call at a user pool with a replica which of the two regions gets it.
 ///
-/// The primary is tried first, unless its circuit is open: then one call in a while tries it, and all
-/// others go to the replica at once.
+/// The primary gets it, unless it was seen to be away: then one call in a while tries the primary, and all
+/// others begin at the replica. Where a call meets the outage, the other region gets it too, if that
+/// cannot do harm.
 final class PoolReplicas {
-  private struct State {
-    var servesReplica = false
-    /// Whether renewals give other refresh tokens; nil until one was seen.
-    var rotatesTokens: Bool?
+  /// An outage of a primary: for everybody where no request could reach it, else for the user who met it.
+  /// One user's trouble is no other user's.
+  private struct Outage: Hashable {
+    let backend: String
+    let uid: UInt32?
   }
 
+  private let clock: any Clock
   private let log: Logger
-  private var states: [String: State] = [:]
-  /// Refresh tokens that the primary may have used up. The replica would take them for stolen.
-  private var spent: Set<Int> = []
-  /// With more of them, none goes to a replica until the primary is back.
-  private static let spentLimit = 10_000
+  /// The backends that their replicas serve now.
+  private var serving: Set<String> = []
+  /// By backend, whether renewals give other refresh tokens. Nil until the primary has shown it.
+  private var rotates: [String: Bool] = [:]
+  /// When the next call tries the primary.
+  private var outages: [Outage: Instant] = [:]
+  /// By backend, the refresh tokens that the primary may have used up. A replica would take them for
+  /// stolen.
+  private var spent: [String: Set<Int>] = [:]
 
-  init(_ log: Logger) { self.log = log }
+  /// With more of them, none of the backend's goes to its replica until the primary is back.
+  private static let spentLimit = 10_000
+  private static let outagesKept = 1024
+  private static let pause = Duration.seconds(60)
+
+  init(_ clock: any Clock, _ log: Logger) {
+    self.clock = clock
+    self.log = log
+  }
+
+  /// Drops what was seen of the old backends. What is spent stays so.
+  func forget() {
+    serving = []
+    rotates = [:]
+    outages = [:]
+  }
 
   /// The replica that serves a backend's calls now, for people to read; nil while the primary does.
   func nameInUse(_ backend: BackendSettings) -> String? {
-    states[backend.name]?.servesReplica ?? false ? backend.replicaName : nil
+    serving.contains(backend.name) ? backend.replicaName : nil
   }
 
-  /// Whether a call that failed at the primary may be made at the replica.
-  func mayServe(_ use: ReplicaUse, after failure: UpstreamFailure, _ backend: BackendSettings)
-    -> Bool
-  {
-    guard backend.replicaName != nil, failure.meansOutage else { return false }
-    switch use {
-    case .never: return false
-    case .anew(let mayBeginTwice): return mayBeginTwice || !failure.isReplyLost
-    case .token(let token):
-      if failure.isReplyLost { keep(token) }
-      return !(states[backend.name]?.rotatesTokens ?? true) || !isSpent(token)
+  /// Makes a call in one region, and where that is away in the other.
+  ///
+  /// - Parameters:
+  ///   - place: where a sign-in began; nil if it is not yet decided.
+  ///   - attempt: makes the call at a place, at most twice.
+  ///   - failure: of an outcome.
+  ///   - completion: gets the outcome. With both away it is the primary's.
+  func serve<Outcome>(
+    _ call: ReplicaCall, at place: PoolPlace? = nil,
+    attempt: @escaping (PoolPlace, @escaping (Outcome) -> Void) -> Void,
+    failure: @escaping (Outcome) -> UpstreamFailure?,
+    completion: @escaping (Outcome, PoolPlace) -> Void
+  ) {
+    let first = place ?? self.first(call)
+    attempt(first) { [unowned self] outcome in
+      note(failure(outcome), of: call, at: first)
+      guard place == nil, let away = failure(outcome), mayGoOn(call, after: away, at: first) else {
+        return completion(outcome, first)
+      }
+      let second: PoolPlace = first == .primary ? .replica : .primary
+      attempt(second) { [unowned self] other in
+        note(failure(other), of: call, at: second)
+        let isAway = failure(other)?.meansReplicaIsAway ?? false
+        if isAway, second == .replica { return completion(outcome, first) }
+        completion(other, second)
+      }
     }
   }
 
-  /// Notes the place that answered a call.
-  func answered(_ place: PoolPlace, _ use: ReplicaUse, _ backend: BackendSettings) {
-    guard let name = backend.replicaName else { return }
-    change(backend.name, name, servesReplica: place == .replica)
-    guard place == .primary else { return }
-    if case .token(let token) = use { spent.remove(Self.hash(of: token)) }
-    if spent.count > Self.spentLimit { spent = [] }
+  /// Notes whether a renewal by the primary gave another refresh token.
+  func renewed(_ tokens: ProviderTokens, _ call: ReplicaCall) {
+    rotates[call.backend.name] = tokens.refresh != nil
   }
 
-  private func change(_ backend: String, _ name: String, servesReplica: Bool) {
-    guard states[backend, default: State()].servesReplica != servesReplica else { return }
-    states[backend, default: State()].servesReplica = servesReplica
+  // MARK: Which region
+
+  private func first(_ call: ReplicaCall) -> PoolPlace {
+    guard mayBeServed(call) else { return .primary }
+    let known = [nil, call.uid].map { Outage(backend: call.backend.name, uid: $0) }
+      .filter { outages[$0] != nil }
+    guard !known.isEmpty else { return .primary }
+    let now = clock.now
+    guard known.allSatisfy({ outages[$0] ?? now <= now }) else { return .replica }
+    // This call tries the way back.
+    for outage in known { outages[outage] = now + Self.pause }
+    return .primary
+  }
+
+  private func mayBeServed(_ call: ReplicaCall) -> Bool {
+    guard call.backend.replicaName != nil else { return false }
+    switch call.use {
+    case .never: return false
+    case .anew: return true
+    case .token(let token): return !(rotates[call.backend.name] ?? true) || !isSpent(token, call)
+    }
+  }
+
+  private func mayGoOn(_ call: ReplicaCall, after failure: UpstreamFailure, at place: PoolPlace)
+    -> Bool
+  {
+    let isAway = place == .primary ? failure.meansOutage : failure.meansReplicaIsAway
+    guard isAway, mayBeServed(call) else { return false }
+    if case .anew(let mayBeginTwice) = call.use { return mayBeginTwice || !failure.isReplyLost }
+    return true
+  }
+
+  // MARK: What was seen
+
+  private func note(_ failure: UpstreamFailure?, of call: ReplicaCall, at place: PoolPlace) {
+    guard call.backend.replicaName != nil else { return }
+    if let failure, failure.isReplyLost { spend(call) }
+    guard failure?.isAnswer ?? true else { return noteOutage(failure, of: call, at: place) }
+    change(call, servesReplica: place == .replica)
+    guard place == .primary else { return }
+    for uid in [nil, call.uid] { outages[Outage(backend: call.backend.name, uid: uid)] = nil }
+    if failure?.failureClass.isTransient ?? false { return }
+    if case .token(let token) = call.use {
+      spent[call.backend.name]?.remove(token.bytes.hashValue)
+    }
+  }
+
+  private func noteOutage(_ failure: UpstreamFailure?, of call: ReplicaCall, at place: PoolPlace) {
+    guard place == .primary, let failure, failure.meansOutage else { return }
+    if outages.count >= Self.outagesKept { outages = [:] }
+    let uid = failure.evidence == .certain ? nil : call.uid
+    outages[Outage(backend: call.backend.name, uid: uid)] = clock.now + Self.pause
+  }
+
+  private func change(_ call: ReplicaCall, servesReplica: Bool) {
+    let (backend, name) = (call.backend.name, call.backend.replicaName ?? "")
+    guard serving.contains(backend) != servesReplica else { return }
+    if servesReplica { serving.insert(backend) } else { serving.remove(backend) }
     log.notice(
       servesReplica
         ? "the user pool's primary region cannot be reached: its replica \(name) serves"
@@ -59,32 +147,37 @@ final class PoolReplicas {
       metadata: ["upstream": "backend '\(backend)'"])
   }
 
-  /// Notes whether a renewal gave another refresh token.
-  func renewed(_ tokens: ProviderTokens, _ backend: BackendSettings) {
-    guard backend.replicaName != nil else { return }
-    states[backend.name, default: State()].rotatesTokens = tokens.refresh != nil
+  // MARK: Refresh tokens with unknown outcome
+
+  private func spend(_ call: ReplicaCall) {
+    guard case .token(let token) = call.use else { return }
+    let name = call.backend.name
+    guard spent[name]?.count ?? 0 <= Self.spentLimit else { return }
+    // The hash is keyed anew in each process.
+    spent[name, default: []].insert(token.bytes.hashValue)
   }
 
-  /// Keyed anew in each process.
-  private static func hash(of token: Secret) -> Int { token.bytes.hashValue }
-
-  private func keep(_ token: Secret) {
-    if spent.count <= Self.spentLimit { spent.insert(Self.hash(of: token)) }
+  private func isSpent(_ token: Secret, _ call: ReplicaCall) -> Bool {
+    guard let spent = spent[call.backend.name] else { return false }
+    return spent.count > Self.spentLimit || spent.contains(token.bytes.hashValue)
   }
+}
 
-  private func isSpent(_ token: Secret) -> Bool {
-    spent.count > Self.spentLimit || spent.contains(Self.hash(of: token))
-  }
+/// A call at a backend, as far as its replica matters.
+struct ReplicaCall {
+  let backend: BackendSettings
+  let uid: UInt32
+  let use: ReplicaUse
 }
 
 /// What a call may do at the replica of a user pool.
 enum ReplicaUse {
-  /// A replica does not do it, or it belongs to a sign-in that began elsewhere.
+  /// A replica does not do it.
   case never
   /// It begins anew there.
   ///
-  /// - Parameter mayBeginTwice: also where the primary may have carried it out.
+  /// - Parameter mayBeginTwice: also where the first region may have carried it out.
   case anew(mayBeginTwice: Bool)
-  /// It sends this refresh token, which the primary may have used up.
+  /// It sends this refresh token, which one renewal may use up.
   case token(Secret)
 }

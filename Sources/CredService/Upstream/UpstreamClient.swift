@@ -50,16 +50,28 @@ package final class UpstreamClient: UpstreamPerforming {
   package func start(
     _ request: CallRequest, completion: @escaping (UpstreamOutcome) -> Void
   ) {
-    start(request, at: .primary) { [unowned self] outcome in
-      guard let call = Renewal(request, memory) else { return completion(outcome) }
-      guard let failure = call.mayGoOn(after: outcome) else {
-        call.answered(outcome, at: .primary)
+    guard let renewal = renewal(request) else { return start(request, at: .primary, completion) }
+    let replicas = memory.replicas
+    replicas.serve(renewal) { [unowned self] place, done in
+      start(request, at: place, done)
+    } failure: {
+      $0.failure
+    } completion: { outcome, place in
+      guard place == .replica else {
+        if case .providerTokens(let tokens, _) = outcome { replicas.renewed(tokens, renewal) }
         return completion(outcome)
       }
-      start(request, at: .replica) { outcome in
-        completion(call.ofReplica(outcome, after: failure))
-      }
+      completion(outcome.ofReplica(renewal.backend.replicaName ?? ""))
     }
+  }
+
+  /// A renewal at a user pool, for its replica; nil for another call.
+  private func renewal(_ request: CallRequest) -> ReplicaCall? {
+    guard case .renewProviderTokens(let session, _) = request.call,
+      let backend = request.profile.giving(session).backend, backend.replicaName != nil
+    else { return nil }
+    return ReplicaCall(
+      backend: backend, uid: request.user.uid, use: .token(session.refreshToken))
   }
 
   private func start(
@@ -196,11 +208,13 @@ package final class UpstreamClient: UpstreamPerforming {
     guard let backend = backend(of: request.profile) else {
       return turns.later { completion(nil) }
     }
-    perform(request.id, for: request.user, at: backend, replica: .anew(mayBeginTwice: true)) {
+    // A sign-out everywhere may have to renew first, and its refresh token goes to one region alone.
+    let use = ReplicaUse.anew(mayBeginTwice: !request.isGlobal)
+    perform(request.id, for: request.user, uid: request.user.uid, at: backend, replica: use) {
       backend, done in
       backend.exchanges.signOut(request) { done($0.map { .failure($0) } ?? .success(())) }
-    } completion: { (result: Result<Void, UpstreamFailure>, _) in
-      completion(result.failure)
+    } completion: { (result: Result<Void, UpstreamFailure>, place) in
+      completion(result.failure?.of(place, backend.settings))
     }
   }
 
@@ -212,39 +226,36 @@ package final class UpstreamClient: UpstreamPerforming {
       preconditionFailure("a profile without a backend has no accounts")
     }
     let use: ReplicaUse = call.input.isDoneByReplica ? .anew(mayBeginTwice: true) : .never
-    perform(call.id, for: nil, at: backend, replica: use) { backend, done in
+    perform(call.id, for: nil, uid: call.user.uid, at: backend, replica: use) { backend, done in
       backend.exchanges.account(call, done)
-    } completion: { result, _ in
-      completion(result)
+    } completion: { result, place in
+      completion(result.mapError { $0.of(place, backend.settings) })
     }
   }
 
-  /// Makes a call at a backend in its turn, and at the replica of a user pool where the primary cannot be
-  /// reached. With both away, the failure is the primary's.
+  /// Makes a call at a backend in its turn, in the region that ``PoolReplicas`` chooses.
   ///
-  /// - Parameter place: where it is made first.
+  /// - Parameters:
+  ///   - user: for whom; nil if no outage may be learned from the call.
+  ///   - uid: of the user who asks.
+  ///   - place: where the sign-in began; nil for another call.
   private func perform<Outcome>(
-    _ id: CallID, for user: UnixUser?, at backend: CalledBackend,
-    first place: PoolPlace = .primary, replica use: ReplicaUse,
+    _ id: CallID, for user: UnixUser?, uid: UInt32, at backend: CalledBackend,
+    in place: PoolPlace? = nil, replica use: ReplicaUse,
     _ work: @escaping (CalledBackend, @escaping Completion<Outcome>) -> Void,
     completion: @escaping (Result<Outcome, UpstreamFailure>, PoolPlace) -> Void
   ) {
-    let replicas = memory.replicas
-    turns.perform(id, for: user, in: backend.profile, at: backend.settings, place) {
-      work(backend.taking($0, at: place), $1)
-    } completion: { [unowned self] (result: Result<Outcome, UpstreamFailure>) in
-      guard let failure = result.failure, place == .primary,
-        replicas.mayServe(use, after: failure, backend.settings)
-      else {
-        if !(result.failure?.meansReplicaIsAway ?? false) {
-          replicas.answered(place, use, backend.settings)
-        }
-        return completion(result, place)
+    let call = ReplicaCall(backend: backend.settings, uid: uid, use: use)
+    memory.replicas.serve(call, at: place) { [unowned self] place, done in
+      turns.perform(id, for: user, in: backend.profile, at: backend.settings, place) {
+        work(backend.taking($0, at: place), $1)
+      } completion: { (result: Result<Outcome, UpstreamFailure>) in
+        done(result)
       }
-      perform(id, for: user, at: backend, first: .replica, replica: use, work) { result, place in
-        let isAway = result.failure?.meansReplicaIsAway ?? false
-        completion(isAway ? .failure(failure) : result, isAway ? .primary : place)
-      }
+    } failure: {
+      $0.failure
+    } completion: {
+      completion($0, $1)
     }
   }
 
@@ -282,8 +293,10 @@ package final class UpstreamClient: UpstreamPerforming {
       // A sign-in ends where it began.
       let use: ReplicaUse =
         request.begins ? .anew(mayBeginTwice: request.mayBeginTwice) : .never
-      perform(call.id, for: call.user, at: backend, first: call.place, replica: use) {
-        backend, done in
+      perform(
+        call.id, for: call.user, uid: call.user.uid, at: backend,
+        in: request.begins ? nil : call.place, replica: use
+      ) { backend, done in
         backend.exchanges.answer(request, done)
       } completion: { result, place in
         switch result {
@@ -320,46 +333,21 @@ package final class UpstreamClient: UpstreamPerforming {
   }
 }
 
-/// A renewal at a user pool, for its replica.
-private struct Renewal {
-  let backend: BackendSettings
-  let use: ReplicaUse
-  let replicas: PoolReplicas
+extension UpstreamFailure {
+  /// What a replica's refusal of a signed-in user means: nothing, until the primary says the same.
+  fileprivate func of(_ place: PoolPlace, _ backend: BackendSettings) -> UpstreamFailure {
+    guard place == .replica, code == .signInRequired else { return self }
+    return ofReplica(backend.replicaName ?? "")
+  }
+}
 
-  /// Returns nil for another call, and for a backend without a replica.
-  init?(_ request: CallRequest, _ memory: ExchangeMemory) {
-    guard case .renewProviderTokens(let session, _) = request.call,
-      let backend = request.profile.giving(session).backend, backend.replicaName != nil
-    else { return nil }
-    self.backend = backend
-    use = .token(session.refreshToken)
-    replicas = memory.replicas
+extension UpstreamOutcome {
+  fileprivate var failure: UpstreamFailure? {
+    if case .failed(let failure) = self { failure } else { nil }
   }
 
-  /// The primary's failure, where the replica may serve.
-  func mayGoOn(after outcome: UpstreamOutcome) -> UpstreamFailure? {
-    guard case .failed(let failure) = outcome,
-      replicas.mayServe(use, after: failure, backend)
-    else { return nil }
-    return failure
-  }
-
-  func answered(_ outcome: UpstreamOutcome, at place: PoolPlace) {
-    switch outcome {
-    case .failed(let failure) where failure.meansReplicaIsAway: break
-    case .providerTokens(let tokens, _):
-      replicas.renewed(tokens, backend)
-      replicas.answered(place, use, backend)
-    default: replicas.answered(place, use, backend)
-    }
-  }
-
-  /// What the replica's outcome means to the session. With both away, all is as with one.
-  func ofReplica(_ outcome: UpstreamOutcome, after failure: UpstreamFailure) -> UpstreamOutcome {
-    answered(outcome, at: .replica)
-    guard case .failed(let refusal) = outcome else { return outcome }
-    if refusal.meansReplicaIsAway { return .failed(failure) }
-    return .failed(refusal.ofReplica(backend.replicaName ?? ""))
+  fileprivate func ofReplica(_ name: String) -> UpstreamOutcome {
+    failure.map { .failed($0.ofReplica(name)) } ?? self
   }
 }
 

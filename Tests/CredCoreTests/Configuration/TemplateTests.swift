@@ -51,11 +51,13 @@ struct TemplateTests {
     }
   }
 
-  @Test(arguments: [#","email_verified":false"#, ""])
-  func anAddressCountsOnlyIfItIsVerified(_ more: String) throws {
-    let template = try Template("{claim.email}", takesClaims: true)
-    let claims = TokenClaims(of: Secret(SampleJWT.text(#"{"email":"ann@example.com"\#(more)}"#)))
-    #expect(throws: TemplateError.emailNotVerified) {
+  @Test(arguments: ["email", "phone_number"], [false, true])
+  func anAddressCountsOnlyIfItIsVerified(_ claim: String, _ isDenied: Bool) throws {
+    let template = try Template("{claim.\(claim)}", takesClaims: true)
+    let more = isDenied ? #","\#(claim)_verified":false"# : ""
+    let text = #"{"\#(claim)":"ann@example.com"\#(more)}"#
+    let claims = TokenClaims(of: Secret(SampleJWT.text(text)))
+    #expect(throws: TemplateError.claimNotVerified(claim)) {
       try template.expand(user: nil, uid: 7, host: "h", claims: claims)
     }
   }

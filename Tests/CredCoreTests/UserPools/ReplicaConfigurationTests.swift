@@ -32,6 +32,11 @@ struct ReplicaConfigurationTests {
     ("replica_region = eu-west-1", "replica_region: 'eu-west-1' is the pool's own region"),
     ("replica_region = cn-north-1", "replica_region: 'cn-north-1' is of partition 'aws-cn'"),
     ("replica_region = EU Central", "replica_region: 'EU Central' is not a region of AWS"),
+    ("replica_region = eu-centrall-1", "did you mean 'eu-central-1'?"),
+    (
+      "replica_endpoint = https://cognito-idp.EU-west-1.amazonaws.com",
+      "replica_endpoint: is the server of the pool's own region"
+    ),
     ("replica_endpoint = http://replica.example.com", "would send secrets in clear"),
     ("replica_endpoint = replica", "replica_endpoint: "),
   ])
@@ -47,7 +52,7 @@ struct ReplicaConfigurationTests {
     expect(found.count == 1 && found[0].hasSuffix("replica_region: requires 'replica_endpoint'"))
     let same = problems(
       inText: Self.text("replica_endpoint = http://127.0.0.1:4600", endpoint: endpoint))
-    expect(same.count == 1 && same[0].contains("is 'user_pool_endpoint' itself"), "\(same)")
+    expect(same.count == 1 && same[0].contains("is the server of the pool's own region"), "\(same)")
   }
 
   @Test func theReplicasHostIsTheRegionsAndTheClientIsThePrimarys() throws {
@@ -73,16 +78,6 @@ struct ReplicaConfigurationTests {
     let replica = try #require(host)
     expect(client.asking(replica).issuer, equals: client.issuer)
     expect(client.asking(replica).host, equals: replica)
-  }
-
-  /// AWS's list of an active secondary (developer guide, user-pool-multi-region).
-  @Test func whatAReplicaDoesIsAWSsList() {
-    expect(
-      UserPoolOperation.allCases.filter(\.isDoneByReplica).map(\.rawValue).sorted(),
-      equals: [
-        "GetTokensFromRefreshToken", "GetUser", "GlobalSignOut", "InitiateAuth", "ListDevices",
-        "RespondToAuthChallenge", "RevokeToken",
-      ])
   }
 
   @Test(arguments: [

@@ -188,4 +188,61 @@ struct ReplicaTests {
     expect(reply["State"]?.text, equals: "signedOut", "\(reply)")
     expect(asked.last, equals: "replica RevokeToken", "\(asked)")
   }
+
+  /// The second try met a server's error, and the first one may have used the token up.
+  @Test func aLossBeforeAnErrorCountsToo() throws {
+    let places = try places(rotates: true)
+    _ = try places.fixture.ask(#"{"refresh":true}"#)
+    places.fixture.advance(by: .seconds(60))
+    places.pool.lostReplies = 1
+    var isFirst = true
+    let usual = places.fixture.host.http.answer
+    places.fixture.host.http.answer = { request in
+      guard request.url.hasPrefix(Self.primary) else { return usual(request) }
+      if isFirst {
+        isFirst = false
+        return usual(request)
+      }
+      return .reply(503, "")
+    }
+    let (_, asked) = try places.took { try places.fixture.ask(#"{"refresh":true}"#) }
+    expect(!asked.contains("replica \(renewal)"), "\(asked)")
+  }
+
+  @Test func aThrottleGivesNoSpentTokenBack() throws {
+    let places = try places(rotates: true)
+    _ = try places.fixture.ask(#"{"refresh":true}"#)
+    places.fixture.advance(by: .seconds(60))
+    for answer in [FakeHTTP.Answer.failure(.reset), .reply(429, ""), .failure(.connect)] {
+      places.primary = answer
+      let (_, asked) = try places.took { try places.fixture.ask(#"{"refresh":true}"#) }
+      expect(!asked.contains("replica \(renewal)"), "\(asked)")
+      places.fixture.advance(by: .seconds(120))
+    }
+  }
+
+  /// Who met the outage is served by the replica at once.
+  @Test func anOutageIsKnownForAMinute() throws {
+    let places = try places()
+    places.primary = .failure(.timeout)
+    places.pool.rotates = false
+    for _ in 0..<3 {
+      _ = try places.fixture.ask(#"{"op":"logout"}"#)
+      places.fixture.host.settle()
+      try places.fixture.signInAtPool()
+      places.fixture.advance(by: .seconds(5))
+    }
+    expect(places.asked.count { $0 == "primary RevokeToken" }, equals: 1)
+    expect(places.asked.count { $0 == "replica RevokeToken" }, equals: 3)
+  }
+
+  @Test func aReloadForgetsWhatServed() throws {
+    let places = try places()
+    places.primary = .failure(.connect)
+    _ = try places.fixture.ask(#"{"refresh":true}"#)
+    expect(try metric(places.fixture), equals: 1)
+    _ = try places.fixture.reload(Configured.userPool())
+    _ = try places.fixture.reload(Configured.userPool(backend: Self.keys))
+    expect(try metric(places.fixture), equals: 0)
+  }
 }

@@ -112,7 +112,8 @@ extension HistoryUpstreams {
       guard world.later(seconds) <= source.ends else { return .sts("InsufficientSessionLifetime") }
       issued.ends = world.later(seconds)
     }
-    let isScoped = lie != .unscoped && world.fault != .unscopedKeys
+    // What AssumeRole answers does not show whether a policy was applied.
+    let isScoped = (lie != .unscoped || form["RoleArn"] != nil) && world.fault != .unscopedKeys
     if let policy = form["Policy"], isScoped { issued.policies.append(policy) }
     let count = issued.policies.count + (world.fault == .unscopedKeys ? 1 : 0)
     switch lie {

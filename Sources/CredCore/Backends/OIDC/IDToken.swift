@@ -280,11 +280,13 @@ public struct TokenClaims: Sendable {
     claims = JWT.claims(of: token)
   }
 
-  /// An address counts only if the provider says that it is verified: anybody may write another person's.
+  /// An address and a number count only if the provider says that it has verified them: anybody may write
+  /// another person's.
   func text(_ name: String) throws(TemplateError) -> String {
     guard let text = claims?[name]?.text else { throw .claimMissing(name) }
-    guard name != "email" || claims?["email_verified"]?.isTrue ?? false else {
-      throw .emailNotVerified
+    let isVerified = claims?["\(name)_verified"]?.isTrue ?? false
+    guard !["email", "phone_number"].contains(name) || isVerified else {
+      throw .claimNotVerified(name)
     }
     return text
   }

@@ -169,6 +169,9 @@ extension PoolConversation {
     case .sending where failure.remedy == .alreadyDone:
       return confirmed(device, arrival, needsConsent: true, context)
     case .remembering: return finish(arrival, deviceKey: device.key, unusedDevice: device)
+    // A replica confirms no device.
+    case .sending where failure.reason == "OperationNotEnabledException":
+      return finish(arrival, deviceKey: device.key)
     case .computing, .sending: return finish(arrival, deviceKey: nil)
     }
   }

@@ -29,18 +29,30 @@ extension UserPoolSettings {
   /// Reports a replica that cannot be one.
   func checkReplica(_ section: INISection, _ reader: inout ConfigurationReader) {
     reader.refusePlainHTTP("replica_endpoint", replicaEndpoint, section, isAllowed: allowPlainHTTP)
-    let position = section.position(of: "replica_endpoint")
-    if let replicaEndpoint, replicaEndpoint.text == endpoint?.text {
+    if let replicaEndpoint, isPrimary(replicaEndpoint) {
       reader.diagnostics.error(
-        at: position, "replica_endpoint: is 'user_pool_endpoint' itself; name the replica's server")
+        at: section.position(of: "replica_endpoint"),
+        "replica_endpoint: is the server of the pool's own region; name the replica's")
     }
     // Requests to a server of one's own never go to AWS.
     if endpoint != nil { reader.require("replica_endpoint", with: "replica_region", section) }
     checkReplicaRegion(section, &reader)
   }
 
+  private func isPrimary(_ url: HTTPURL) -> Bool {
+    guard let pool = try? UserPoolID(userPoolID) else { return false }
+    let own = endpoint ?? (try? HTTPURL(AWSHost(.cognitoUserPools, region: pool.region).url))
+    return url.authority.lowercased() == own?.authority.lowercased()
+  }
+
   private func checkReplicaRegion(_ section: INISection, _ reader: inout ConfigurationReader) {
     guard let replicaRegion, let primary = try? UserPoolID(userPoolID).region else { return }
+    guard AWSPartition.knows(region: replicaRegion) else {
+      return reader.diagnostics.error(
+        at: section.position(of: "replica_region"),
+        "replica_region: \(replicaRegion.singleQuoted) is no region of AWS that credd knows of"
+          + AWSPartition.suggestion(region: replicaRegion))
+    }
     guard replicaRegion != primary else {
       return reader.diagnostics.error(
         at: section.position(of: "replica_region"),
@@ -57,21 +69,9 @@ extension BackendSettings {
   public var replicaName: String? { (kind as? UserPoolSettings)?.replicaName }
 }
 
-extension UserPoolOperation {
+extension AccountInput {
   /// Whether a replica does it, as AWS's list of an active secondary says (developer guide,
   /// user-pool-multi-region). Everything else fails there with OperationNotEnabledException.
-  public var isDoneByReplica: Bool {
-    switch self {
-    case .initiateAuth, .respondToAuthChallenge, .getTokensFromRefreshToken, .revokeToken,
-      .globalSignOut, .getUser, .listDevices:
-      true
-    default: false
-    }
-  }
-}
-
-extension AccountInput {
-  /// Whether a replica does it.
   public var isDoneByReplica: Bool {
     switch self {
     case .own(.get), .own(.devices): true
@@ -104,6 +104,9 @@ extension UpstreamFailure {
   /// The same of a replica, which may also be there and serve nobody yet.
   public var meansReplicaIsAway: Bool { meansOutage || reason == "OperationNotEnabledException" }
 
+  /// Whether it is the word of a server that serves.
+  public var isAnswer: Bool { detail != nil && !isWithheld && !meansReplicaIsAway }
+
   /// What a replica's refusal of a session's tokens means: nothing, until the primary says the same. A
   /// replica lags behind, and a token that was renewed in one region may be unknown in the other.
   public func ofReplica(_ name: String) -> UpstreamFailure {
@@ -111,10 +114,8 @@ extension UpstreamFailure {
     return UpstreamFailure(
       upstream: upstream, failureClass: .transient(retryAfter: Self.replicaPause),
       code: .backendUnavailable,
-      message: "the pool's primary region cannot be reached, and its replica \(name) refuses the "
-        + "sign-in; it is tried again (\(message))",
-      summary: "the pool's primary region cannot be reached, and its replica \(name) refuses the "
-        + "sign-in; it is tried again", severity: .expected)
+      message: "the pool's primary region cannot be reached, and its replica \(name) does not take "
+        + "the sign-in, which stays; it is tried again", severity: .expected)
   }
 
   private static let replicaPause = Duration.seconds(60)
