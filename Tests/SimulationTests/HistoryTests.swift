@@ -34,7 +34,11 @@ struct HistoryTests {
   /// What each of them showed is mended.
   @Test(arguments: [
     // A second try after a lost reply took no turn of its backend's rate.
-    54_358_313_060_278
+    54_358_313_060_278,
+    // A guest signed in during an outage of Cognito, and could not get the user's own identity after it.
+    2809,
+    // STS lied where no client could see it.
+    41_276_348_213_535,
   ])
   func promisesHoldInHistoriesThatOnceBrokeThem(_ seed: UInt64) {
     let report = History(seed: seed).run()

@@ -11,8 +11,12 @@ struct Held: Sendable, Equatable {
   /// Whether the credentials came with another identity than the present one. They are valid, but nothing
   /// is derived from them.
   var areCredentialsOfFormer = false
+  /// Whether the identity is a guest's who has signed in since, and Cognito has not yet taken it for the
+  /// user's: another one may take its place.
+  var isIdentityOfGuest = false
   var identityID: IdentityID? {
     didSet {
+      if oldValue != identityID { isIdentityOfGuest = false }
       endedLogins.identityChanged(from: oldValue, to: identityID)
       if credentials != nil, oldValue.map({ $0 != identityID }) ?? false {
         areCredentialsOfFormer = true
@@ -27,7 +31,10 @@ struct Held: Sendable, Equatable {
   /// The sign-in at a provider that the backend links to its user.
   var link: ProviderSession?
   var credentials: HeldCredentials? {
-    didSet { areCredentialsOfFormer = false }
+    didSet {
+      areCredentialsOfFormer = false
+      if credentials != nil { isIdentityOfGuest = false }
+    }
   }
   /// The name of a user who signed in with a password.
   var username: String?

@@ -9,7 +9,7 @@ extension SessionMachine {
   /// The identity that must stay the user's. A guest's identity may be replaced by that of the
   /// sign-in.
   var identityOfUser: IdentityID? {
-    signIn?.before.state == .guest ? nil : held.identityID
+    signIn?.before.state == .guest || held.isIdentityOfGuest ? nil : held.identityID
   }
 
   /// Keeps a key that has worked.

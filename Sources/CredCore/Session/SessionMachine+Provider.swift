@@ -27,6 +27,7 @@ extension SessionMachine {
       refuseAccountWaiters(&context)
     }
     forgetCredentials(&context)
+    if held.state == .guest, held.identityID != nil { held.isIdentityOfGuest = true }
     held.username = session.username
     held.state = .signedIn(.provider(session))
     acceptSignIn(&context)

@@ -21,6 +21,7 @@ extension SessionSnapshot {
     static let endedLogin: UInt8 = 17
     /// The identity of the ended logins, where the session has none.
     static let endedIdentity: UInt8 = 18
+    static let isIdentityOfGuest: UInt8 = 19
   }
 
   /// The tags of a pause or a past failure.
@@ -36,6 +37,7 @@ extension SessionSnapshot {
     if held.isIdentityWithheld, !held.state.isOfClientsToken {
       writer.field(Tag.isIdentityWithheld, 1 as UInt8)
     }
+    if held.isIdentityOfGuest { writer.field(Tag.isIdentityOfGuest, 1 as UInt8) }
     for login in held.logins.logins {
       writer.group(Tag.login) {
         $0.field(1, login.provider)
@@ -93,6 +95,7 @@ extension SessionSnapshot {
     var ended: [(provider: String, subject: String?)] = []
     var endedIdentity: IdentityID?
     var (failures, previousPause) = (0, BackOff.shortest)
+    var isIdentityOfGuest = false
     self.init(lastAsked: Instant(nanoseconds: 0))
     while let field = try fields.next() {
       switch field.tag {
@@ -122,6 +125,8 @@ extension SessionSnapshot {
       case Tag.pause: held.pause = try Self.pause(field.fields)
       case Tag.isIdentityWithheld:
         held.isIdentityWithheld = try field.byte("provenance of the IdentityId") != 0
+      case Tag.isIdentityOfGuest:
+        isIdentityOfGuest = try field.byte("provenance of the IdentityId") != 0
       case Tag.lastFailure: lastFailure = try Self.pastFailure(field.fields)
       default: break
       }
@@ -130,6 +135,8 @@ extension SessionSnapshot {
     guard let lastAsked else { throw .missing("last use") }
     held.state = state
     if state.isOfClientsToken, held.identityID != nil { held.isIdentityWithheld = true }
+    held.isIdentityOfGuest =
+      isIdentityOfGuest && held.identityID != nil && held.credentials == nil
     self.lastAsked = lastAsked
     guard let map = try? LoginsMap(logins) else { throw .invalid("logins") }
     held.logins = map

@@ -245,6 +245,26 @@ struct LoginsKeyTests {
     expect(session.machine.identityID, equals: fixtures.other)
   }
 
+  /// Also where the guest signed in while Cognito was away, and a restart came between.
+  @Test(arguments: [false, true])
+  func aGuestsIdentityMayChangeAfterAnOutage(_ restarts: Bool) {
+    var session = SessionDriver.ofUserPool(guests: true)
+    session.beGuest()
+    session.forgetAll()
+    let waiter = session.login(fixtures.poolSignIn(at: session.now, form: .updated))
+    session.finish(.failed(.transport(.connect, from: .cognitoIdentity)))
+    expect(session.answer(to: waiter), equals: .state)
+    if restarts { session.restart() }
+    session.advance(by: 400)
+    session.ask()
+    session.finish(Self.mismatch)
+    session.finish(Self.forbidden)
+    expect(session.calls.last, equals: .getID(logins: login(.updated)))
+    session.finish(.identity(fixtures.other))
+    session.finish(fixtures.credentials(of: fixtures.other))
+    expect(session.machine.identityID, equals: fixtures.other)
+  }
+
   // MARK: A linked sign-in
 
   @Test func aLinkedSignInStaysLinked() {

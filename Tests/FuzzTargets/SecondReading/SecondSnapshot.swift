@@ -118,7 +118,7 @@ struct SecondSnapshot: Equatable {
       case 12: session[tag] = "\(min(max(try word(field.value), 1_000_000_000), 300_000_000_000))"
       case 13: session[tag] = try failure(field.value, isPause: true)
       case 14: session[tag] = try failure(field.value, isPause: false)
-      case 15: session[tag] = "\(try byte(field.value) != 0)"
+      case 15, 19: session[tag] = "\(try byte(field.value) != 0)"
       case 16: session[tag] = try providerSession(field.value)
       case 17:
         let (provider, subject) = try endedLogin(field.value)
@@ -137,6 +137,8 @@ struct SecondSnapshot: Equatable {
     let isOfToken = session["1"] == "3 2" || session["1"] == "4 2"
     let isWithheld = session["15"] == "true" || isOfToken && session["2"] != nil
     session["15"] = "\(isWithheld && !(isOfToken && session["2"] == nil))"
+    let isOfGuest = session["19"] == "true" && session["2"] != nil && session["6"] == nil
+    session["19"] = "\(isOfGuest)"
     session["3"] = "\(logins)"
     session["4"] = "\(ends.sorted { $0.key < $1.key })"
     // They belong to an identity: the session's, or the last one while it has none.
