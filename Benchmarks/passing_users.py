@@ -43,6 +43,7 @@ def measure(run):
     growth = {}
     for server, count in ((few, min(FEW, users)), (many, users)):
         workbench.ask(server.socket, servers.REQUEST)
+        many_sessions.know_owners(server)
         before = workbench.memory(server.pid)["private"]
         many_sessions.renew(run, server, many_sessions.FIRST_USER, count)
         time.sleep(SETTLE_SECONDS)
