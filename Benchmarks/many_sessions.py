@@ -37,8 +37,7 @@ COLD_REQUEST = '{"profile":"%s","wait":60}'
 
 def measure(run):
     """Yardstick and credd renew shares of the sessions in turns; then clients look them up."""
-    if not has_users(FIRST_USER + run.options.sessions):
-        run.note("many users need root and a range of uids; rows 10 and 11 are left out")
+    if lacks_users(run, run.options.sessions, "rows 10 and 11 are"):
         return {}
     bench, programs = run.bench, run.programs
     base_url = servers.start_sandbox(bench, programs, "many-sandbox")
@@ -73,6 +72,14 @@ def know_owners(server):
     finally:
         os.seteuid(0)
     time.sleep(SETTLE_SECONDS)
+
+
+def lacks_users(run, count, rows):
+    """Whether this process cannot become so many users: a note says which rows are left out."""
+    if has_users(FIRST_USER + count):
+        return False
+    run.note(f"many users need root and a range of uids; {rows} left out")
+    return True
 
 
 def has_users(last):
