@@ -15,8 +15,8 @@ extension ConfigurationReader {
     }
   }
 
-  /// A role alone takes nothing from its source's users. A policy, tags and an identity bind them. Where a
-  /// socket with a cap has the profile without its source, whoever wrote it knows how they are bound.
+  /// A role alone takes nothing from its source's users. A policy, tags and an identity bind them. If a
+  /// socket with a cap has the profile and not its source, that socket binds its users: no warning.
   private mutating func warnOfSources(of profile: DerivedProfile) {
     let settings = profile.settings
     guard settings.binds else { return }
@@ -75,7 +75,7 @@ extension ConfigurationReader {
   }
 }
 
-/// What decides which identity of a pool a user has, or which role without a pool.
+/// Two profiles with equal values give a user the same identity, or without a pool the same role.
 private struct SharedIdentity: Hashable {
   let pool: String
   let provider: String?

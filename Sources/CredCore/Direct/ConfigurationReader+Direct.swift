@@ -71,7 +71,7 @@ extension ConfigurationReader {
     }
   }
 
-  /// Another profile has no ID token at hand as it names a session.
+  /// Refuses claims in the names of other profiles' sessions: these profiles send no ID token to STS.
   mutating func refuseClaims(_ profile: ProfileSettings, _ section: INISection) {
     guard let claim = profile.roleSessionName.claims.first else { return }
     diagnostics.error(

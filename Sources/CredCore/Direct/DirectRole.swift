@@ -80,7 +80,8 @@ extension ProfileSettings {
 }
 
 extension Held {
-  /// Who the user is without an identity pool, in one text; nil with one, where the identity says it.
+  /// The user's issuer and subject in one text. Nil with an identity pool: there the IdentityId names the
+  /// user.
   func user(_ plan: SessionPlan) -> String? {
     guard plan.flow == .direct else { return nil }
     if let session = state.providerSession {

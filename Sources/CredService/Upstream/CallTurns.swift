@@ -261,9 +261,3 @@ extension UpstreamCall {
     if case .signIn = self { true } else { false }
   }
 }
-
-extension UpstreamOutcome {
-  fileprivate var failure: UpstreamFailure? {
-    if case .failed(let failure) = self { failure } else { nil }
-  }
-}

@@ -76,6 +76,13 @@ extension UpstreamOutcome {
   }
 }
 
+extension UpstreamOutcome {
+  /// The failure; nil for a success.
+  var failure: UpstreamFailure? {
+    if case .failed(let failure) = self { failure } else { nil }
+  }
+}
+
 extension Result where Failure == UpstreamFailure {
   /// The failure; nil for a success.
   var failure: UpstreamFailure? {

@@ -334,7 +334,7 @@ package final class UpstreamClient: UpstreamPerforming {
 }
 
 extension UpstreamFailure {
-  /// What a replica's refusal of a signed-in user means: nothing, until the primary says the same.
+  /// This failure, made temporary if a replica says that the user is not signed in.
   fileprivate func of(_ place: PoolPlace, _ backend: BackendSettings) -> UpstreamFailure {
     guard place == .replica, code == .signInRequired else { return self }
     return ofReplica(backend.replicaName ?? "")
@@ -342,10 +342,6 @@ extension UpstreamFailure {
 }
 
 extension UpstreamOutcome {
-  fileprivate var failure: UpstreamFailure? {
-    if case .failed(let failure) = self { failure } else { nil }
-  }
-
   fileprivate func ofReplica(_ name: String) -> UpstreamOutcome {
     failure.map { .failed($0.ofReplica(name)) } ?? self
   }

@@ -107,8 +107,8 @@ extension UpstreamFailure {
   /// Whether it is the word of a server that serves.
   public var isAnswer: Bool { detail != nil && !isWithheld && !meansReplicaIsAway }
 
-  /// What a replica's refusal of a session's tokens means: nothing, until the primary says the same. A
-  /// replica lags behind, and a token that was renewed in one region may be unknown in the other.
+  /// A replica's refusal as a temporary failure. The replica lags behind the primary, and may not know a
+  /// token that the primary gave. Only the primary's refusal ends a session.
   public func ofReplica(_ name: String) -> UpstreamFailure {
     guard !failureClass.isTransient else { return self }
     return UpstreamFailure(

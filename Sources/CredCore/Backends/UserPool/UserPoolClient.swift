@@ -8,7 +8,7 @@ public struct UserPoolClient: Sendable, Equatable {
   public let backend: String
   /// Where requests go: the pool's primary region, or its replica's.
   public private(set) var host: AWSHost
-  /// Who the client is: the primary's, wherever its requests go.
+  /// The client at its primary region. Requests to the replica are this client's too.
   public let issuer: ProviderIssuer
   public let pool: UserPoolID
   public let id: String
