@@ -45,7 +45,8 @@ public struct StatusReport: Sendable {
   /// On a terminal, no line is wider than the terminal, and errors follow the table. When output is
   /// not a terminal, each session is one line with all its fields.
   public func rendered(on display: TextTable.Display) -> String {
-    let head = ([daemon.text] + [daemon.listeners].compactMap(\.self) + daemon.troubles)
+    let head =
+      ([daemon.text] + [daemon.listeners].compactMap(\.self) + daemon.troubles + replicas)
       .flatMap { WrappedText.lines($0, width: display.width) }.map { $0 + "\n" }.joined()
     guard !sessions.isEmpty else { return head + "no sessions\n" }
     let isTerminal = display.width != nil
@@ -69,6 +70,18 @@ public struct StatusReport: Sendable {
     }
     return head + "\n" + table.rendered(on: display)
       + (isTerminal ? sessions.map { problem($0, on: display) }.joined() : "")
+  }
+
+  /// A line for each region whose replica serves sessions.
+  private var replicas: [String] {
+    let byRegion = Dictionary(grouping: sessions) { $0["Region"]?.text }
+    return byRegion.compactMap { region, sessions in
+      region.map { region in
+        let profiles = Set(sessions.compactMap { $0["Profile"]?.text }).sorted()
+        return "the user pool of \(profiles.joined(separator: ", ")) is served by its replica in "
+          + "\(region): its primary region cannot be reached"
+      }
+    }.sorted().map(PlainText.oneLine)
   }
 
   private func cells(of session: JSONValue) -> [TextTable.Cell] {

@@ -90,6 +90,21 @@ struct StatusReportTests {
     expect(DaemonLine(daemon).troubles, equals: [])
   }
 
+  @Test(arguments: [nil, 80] as [Int?])
+  func saysWhichSessionsAReplicaServes(_ width: Int?) throws {
+    let session =
+      #"{"Profile":"PROFILE","User":"alice","State":"signedIn","Region":"eu-central-1"}"#
+    let sessions = ["work", "lab", "work"].map { session.replacing("PROFILE", with: $0) }
+    let text = try report(sessions.joined(separator: ","), width: width)
+    let head = text.split(separator: "\n").prefix { !$0.hasPrefix("PROFILE") }
+    let line = head.joined(separator: " ").split(separator: " ").joined(separator: " ")
+    expect(
+      line.hasSuffix(
+        "the user pool of lab, work is served by its replica in eu-central-1: its primary region "
+          + "cannot be reached"), "\(text)")
+    expect(try !report(Self.session).contains("replica"))
+  }
+
   @Test func saysWhereTheDaemonListens() throws {
     let reply = #"""
       {"Sessions":[],"Daemon":{"Version":"1","Pid":3,"Listeners":[

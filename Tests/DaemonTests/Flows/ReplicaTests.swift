@@ -26,6 +26,8 @@ struct ReplicaTests {
     expect(try host.ask()["AccessKeyId"] != nil)
     let status = try host.credctl("status", "--json")
     expect(status.output.contains(#""Region":"eu-central-1""#), "\(status)")
+    let shown = try host.credctl("status").output
+    expect(shown.contains("is served by its replica in eu-central-1"), "\(shown)")
     expect(try host.ask(#"{"refresh":true}"#)["AccessKeyId"] != nil)
     let account = try host.ask(#"{"op":"account","action":"get"}"#)
     expect(account["Username"] != nil, "\(account)")
