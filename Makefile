@@ -1,4 +1,4 @@
-# credd. `make help` says what there is; docs/decisions.md says why.
+# credd. `make help` says what there is; docs/internals/decisions.md says why.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c

@@ -2,7 +2,7 @@ import Foundation
 package import Testing
 
 // `#expect` as functions. The compiler checks the macro's argument, expands the macro and checks the
-// result again: docs/decisions.md has figures. `#require` and `#expect(throws:)` stay as they are.
+// result again: docs/internals/decisions.md has figures. `#require` and `#expect(throws:)` stay as they are.
 //
 // A helper that expects for its caller passes the caller's `sourceLocation`. The quoted source is
 // still the helper's own expectation, so that several of them can be distinguished. The place is a

@@ -41,7 +41,7 @@ int credd_load_once(struct credd_once *once, const char *(*load)(void), char *re
 // read; a breakpoint in one is lost.
 //
 // The reason: most code of the start is not needed again, loading libcurl reads all tables of its
-// 30 libraries, and the kernel maps 64 KB around each page. docs/decisions.md has the figures.
+// 30 libraries, and the kernel maps 64 KB around each page. docs/internals/decisions.md has the figures.
 void credd_give_code_back(void);
 
 // https://systemd.io/ELF_DLOPEN_METADATA: a note that names a library which a program loads by

@@ -6,7 +6,7 @@ import Testing
 @testable import CredService
 @testable import ServiceTesting
 
-/// The steps of docs/architecture.md, "A cold get", watched at the seams. The page has these words.
+/// The steps of docs/internals/architecture.md, "A cold get", watched at the seams. The page has these words.
 struct ColdGetTests {
   static let steps = [
     "`ClientServer` reads bytes and cuts a line",
@@ -106,7 +106,7 @@ struct ColdGetTests {
   }
 
   @Test func `the page of the architecture has the same ten steps`() throws {
-    let page = URL(filePath: #filePath).appending(path: "../../../../docs/architecture.md")
+    let page = URL(filePath: #filePath).appending(path: "../../../../docs/internals/architecture.md")
       .standardizedFileURL
     let lines = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "\n")
     let numbered = lines.filter { $0.contains(#/^[0-9]+\. /#) }

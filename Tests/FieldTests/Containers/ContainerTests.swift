@@ -61,8 +61,12 @@ struct ContainerTests {
     Configuration.profile(name, endpoint: ContainerHost.sandbox, identifier: "uid-{uid}", key)
   }
 
+  /// The profile with which the page begins, at the sandbox.
   private static func host() throws -> ContainerHost {
-    try ContainerHost(profile("work", "allow_users = root alice 1234"))
+    let block = try #require(try Repository.blocks(of: "ini", in: "docs/containers.md").first)
+    let profile = try #require(block.components(separatedBy: "\n\n").last)
+    expect(profile.contains("[profile work]\nidentity_pool_id = \(Sandbox.pool)\n"))
+    return try ContainerHost("\(profile)\ncognito_endpoint = \(ContainerHost.sandbox)\n")
   }
 
   private static let mounts =
