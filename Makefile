@@ -49,7 +49,7 @@ SOURCES := Package.swift $(shell find Sources)
 
 define need_swift
 command -v swift >/dev/null || { \
-  echo 'swift is missing: install Swift 6.2 or later, see https://www.swift.org/install' >&2; \
+  echo 'swift is missing: install Swift 6.3 or later, see https://www.swift.org/install' >&2; \
   exit 1; }
 endef
 
@@ -177,7 +177,7 @@ authserver-test: ## the authentication server's tests, on SQLite and PostgreSQL
 	scripts/authserver-test .build/debug
 
 .PHONY: authserver-bench
-authserver-bench: authserver ## tokens a second beside the README's callback in Python; BENCH=--help
+authserver-bench: authserver ## tokens a second beside the callback in Python of docs/backend.md; BENCH=--help
 	$(INSTALL_PACKAGES) $(AUTHSERVER_TEST_PACKAGES) $(PYTHON_PACKAGES) wrk
 	scripts/python-venv build/venv-authserver $(AUTHSERVER)/requirements.txt
 	python3 $(AUTHSERVER)/bench/bench.py --authserver build/bin/credd-authserver \
@@ -243,7 +243,7 @@ DOCUMENTS = $(DESTDIR)$(PREFIX)/share/doc/credd
 
 # credd-sandbox is for trying and testing, never for production: install-sandbox.
 .PHONY: install
-install: $(BINARIES) $(MANUALS) ## install programs, units, manuals under DESTDIR and PREFIX (/usr)
+install: $(BINARIES) $(MANUALS) install-pages ## install programs, units, manuals under DESTDIR and PREFIX (/usr)
 	install -D --mode=755 --target-directory="$(DESTDIR)$(PREFIX)/bin" \
 	  build/bin/credd build/bin/credctl
 	# The units name the programs and documents by their paths.
@@ -269,8 +269,17 @@ install: $(BINARIES) $(MANUALS) ## install programs, units, manuals under DESTDI
 	install -D --mode=644 build/completions/credctl.zsh "$(DESTDIR)$(ZSH_COMPLETIONS)/_credctl"
 	install -D --mode=644 build/completions/credctl.fish "$(DESTDIR)$(FISH_COMPLETIONS)/credctl.fish"
 	ln -sf credctl.fish "$(DESTDIR)$(FISH_COMPLETIONS)/credd.fish"
-	install -D --mode=644 --target-directory="$(DOCUMENTS)" README.md SECURITY.md \
-	  $(filter-out docs/sandbox.md,$(wildcard docs/*.md))
+
+# The pages for administrators and users, and what they link to.
+PAGES := README.md SECURITY.md CHANGELOG.md $(filter-out docs/sandbox.md,$(wildcard docs/*.md))
+
+.PHONY: install-pages
+install-pages: ## install the pages, in the same way; this needs no build
+	for page in $(PAGES); do \
+	  install -D --mode=644 /dev/null "$(DOCUMENTS)/$${page##*/}"; \
+	  sed --file=contrib/pages.sed "$$page" >"$(DOCUMENTS)/$${page##*/}"; \
+	done
+	install -D --mode=644 --target-directory="$(DOCUMENTS)/pictures" docs/pictures/*.svg
 	install -D --mode=644 --target-directory="$(DOCUMENTS)/examples" \
 	  contrib/credd.conf.example contrib/apparmor/usr.bin.credd systemd/examples/*.conf \
 	  systemd/examples/*.socket
@@ -283,7 +292,8 @@ install-sandbox: $(BINARIES) $(MANUALS) ## install credd-sandbox and its manual,
 	  install -D --mode=644 --target-directory="$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}" \
 	    "$$page"; \
 	done
-	install -D --mode=644 --target-directory="$(DOCUMENTS)-sandbox" docs/sandbox.md
+	install -D --mode=644 /dev/null "$(DOCUMENTS)-sandbox/sandbox.md"
+	sed 's#\[\([^]]*\)\]([a-z./-]*\(\.md\|man/\)[^)]*)#\1#g' docs/sandbox.md >"$(DOCUMENTS)-sandbox/sandbox.md"
 
 # What the packages are called; `make deb VERSION=0.2.0` packs the same programs as another one.
 VERSION ?= $(shell sed -n 's/.*static let current = "\(.*\)"/\1/p' Sources/CredCore/Version.swift)

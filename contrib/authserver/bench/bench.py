@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Measures token callbacks with Cognito answered at once: the authentication server on SQLite and on
-PostgreSQL, beside the callback of credd's README under gunicorn, in the same run.
+PostgreSQL, beside the callback of docs/backend.md under gunicorn, in the same run.
 
     bench.py --authserver PROGRAM --python PYTHON [--seconds 10] [--check]
 
@@ -165,7 +165,7 @@ def main():
         with running([sys.executable, str(HERE / "cognito.py"), str(port)], None, port,
                      folder / "cognito.log"):
             with sample(options.python, folder, cognito) as (port, token, pid):
-                results["README's sample, gunicorn"] = load(
+                results["the pages' sample, gunicorn"] = load(
                     port, token, [pid], options.seconds, True)
             with authserver(options.authserver, folder, "sqlite", folder / "auth.db", cognito) as (
                     port, token, pid):
@@ -178,13 +178,13 @@ def main():
                     port, token, [pid, server], options.seconds, True)
                 results["authserver, PostgreSQL, reused"] = load(
                     port, token, [pid, server], options.seconds, False)
-    base = results["README's sample, gunicorn"]["per_core"]
+    base = results["the pages' sample, gunicorn"]["per_core"]
     print(f"{'':34}{'tokens/s/core':>14}{'times':>7}{'tokens/s':>10}{'p50 ms':>9}{'p99 ms':>9}")
     for name, row in results.items():
         print(f"{name:34}{row['per_core']:14.0f}{row['per_core'] / base:7.1f}"
               f"{row['per_second']:10.0f}{row['p50_ms']:9.1f}{row['p99_ms']:9.1f}")
     slow = [name for name, row in results.items()
-            if name != "README's sample, gunicorn" and row["per_core"] < 5 * base]
+            if name != "the pages' sample, gunicorn" and row["per_core"] < 5 * base]
     if options.check and slow:
         sys.exit(f"less than five times the sample's: {', '.join(slow)}")
 

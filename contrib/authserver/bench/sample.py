@@ -1,4 +1,4 @@
-"""The token callback of credd's README, as a WSGI application for gunicorn."""
+"""The token callback of docs/backend.md, as a WSGI application for gunicorn."""
 
 import json
 import os
