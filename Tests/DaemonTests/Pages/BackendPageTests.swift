@@ -4,9 +4,11 @@ import Testing
 
 @testable import DaemonHarness
 
-/// What README.md shows works.
+/// The backend that docs/backend.md shows works.
 @Suite(.onStage)
-struct ReadmeTests {
+struct BackendPageTests {
+  private static let page = "docs/backend.md"
+
   /// Runs the sample with a Cognito of its own and sends it callbacks. Prints the answers, and the
   /// requests that reached Cognito.
   private static let driver = #"""
@@ -44,7 +46,7 @@ struct ReadmeTests {
             servers.append(self)
             ready.set()
     http.server.ThreadingHTTPServer = Server
-    sample = compile(text, "README.md", "exec")
+    sample = compile(text, "callback.py", "exec")
     threading.Thread(target=lambda: exec(sample, {"__name__": "__main__"}), daemon=True).start()
     assert ready.wait(120)
 
@@ -79,11 +81,15 @@ struct ReadmeTests {
     print(json.dumps({"Answers": answers, "Calls": calls}))
     """#
 
+  private static func sample() throws -> String {
+    try #require(
+      Repository.blocks(of: "python", in: page).first { $0.contains("TokenCallback") })
+  }
+
   @Test(.enabled(if: PythonScript.canRun, "takes python3"))
   func theSampleBackendAnswersAsCreddExpects() throws {
     let stage = try Stage.current()
-    let sample = try #require(
-      Repository.blocks(of: "python", in: "README.md").first { $0.contains("TokenCallback") })
+    let sample = try Self.sample()
     let (code, driver, token, folder) = (
       stage.newFile("sample.py"), stage.newFile("driver.py"), stage.newFile("host-token"),
       stage.newFile("folder")
@@ -114,5 +120,42 @@ struct ReadmeTests {
     expect(calls?[2]?["IdentityId"] == nil)
     expect(calls?[2]?["Logins"]?["login.example.app"]?.text, equals: "bob")
     expect(calls?[0]?["TokenDuration"]?.number, equals: 900)
+  }
+
+  private static let isWanted =
+    ProcessInfo.processInfo.environment["CREDD_SKIP_REAL_CLIENTS"] != "1"
+
+  /// The commands as they stand, but for the ports, which others may have, the environment of Python,
+  /// which is made once, and the patience of a machine that runs a thousand other tests.
+  @Test(.enabled(if: isWanted, "CREDD_SKIP_REAL_CLIENTS=1: takes PyPI"))
+  func theTrialWithTheSandboxGivesCredentials() throws {
+    let root = Repository.root.path
+    let making = try ChildProcess(
+      [
+        root + "/scripts/python-venv", root + "/build/venv-demo",
+        root + "/scripts/requirements-demo.txt",
+      ], environment: ["HOME": NSHomeDirectory()])
+    expect(try making.wait(.in(.seconds(600))), equals: 0, "\(making.errors)")
+    let folder = try Stage.current().newFile("trial")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(
+      atPath: folder + "/venv", withDestinationPath: root + "/build/venv-demo")
+    let port = "\(try FreePort.any())"
+    try Data(Self.sample().replacing("8080", with: port).utf8)
+      .write(to: URL(filePath: folder + "/callback.py"))
+    let trial = try #require(
+      try Repository.blocks(of: "sh", in: Self.page).first { $0.contains("credd-sandbox") }
+    )
+    .replacing("8080", with: port).replacing("4599", with: "\(try FreePort.any())")
+    .replacing("type = http\n", with: "type = http\ntimeout = 60s\n")
+    .replacing("get work", with: "get work --wait 120")
+    let process = try ChildProcess(
+      ["/bin/bash", "-c", "trap 'kill $(jobs -p)' EXIT; cd '\(folder)'\n\(trial)"],
+      environment: ["PATH": "\(Programs.folder):/usr/bin:/bin"])
+    expect(try process.wait(), equals: 0, "\(process.errors)")
+    expect(process.output.contains(#""AccessKeyId":"ASIA"#), "\(process.output)\(process.errors)")
+    // Python's server writes a line for each request, credd what it does: never the host's token.
+    let token = try String(contentsOfFile: folder + "/host-token", encoding: .utf8)
+    expect(!process.errors.contains(token.trimmingCharacters(in: .newlines)))
   }
 }
