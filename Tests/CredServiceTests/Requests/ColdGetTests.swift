@@ -106,8 +106,10 @@ struct ColdGetTests {
   }
 
   @Test func `the page of the architecture has the same ten steps`() throws {
-    let page = URL(filePath: #filePath).appending(path: "../../../../docs/internals/architecture.md")
-      .standardizedFileURL
+    let page = URL(filePath: #filePath).appending(
+      path: "../../../../docs/internals/architecture.md"
+    )
+    .standardizedFileURL
     let lines = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "\n")
     let numbered = lines.filter { $0.contains(#/^[0-9]+\. /#) }
     expect(numbered.count, equals: Self.steps.count)
