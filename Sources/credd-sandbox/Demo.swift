@@ -51,6 +51,7 @@ final class Demo {
       [profile demo]
       region = us-east-1
       credential_process = \(quotedCredctl) get --profile demo
+      endpoint_url = \(url)
 
       """
     try write(tools, to: awsConfiguration)
@@ -62,11 +63,12 @@ final class Demo {
     title("Both daemons go on running until Ctrl-C. To try them, in another terminal:")
     show(
       """
-      export CREDD_SOCKET=\(socket)
-      export AWS_CONFIG_FILE=\(awsConfiguration)
-      \(quotedCredctl) get --profile demo
-      \(quotedCredctl) status
-      aws configure list --profile demo
+      export CREDD_SOCKET=\(socket.shellWord)
+      export AWS_CONFIG_FILE=\(awsConfiguration.shellWord) AWS_SHARED_CREDENTIALS_FILE=/dev/null
+      export no_proxy=127.0.0.1
+      \(credctl.shellWord) get --profile demo
+      \(credctl.shellWord) status
+      aws sts get-caller-identity --profile demo
       """)
     try waitForInterruption()
   }
@@ -227,6 +229,14 @@ extension Demo {
 }
 
 extension String {
+  /// The text as a word for a shell.
+  fileprivate var shellWord: String {
+    let isPlain = utf8.allSatisfy {
+      UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 | 0x20 || "0123456789/._-".utf8.contains($0)
+    }
+    return isPlain ? self : "'" + replacing("'", with: #"'\''"#) + "'"
+  }
+
   fileprivate func trimmingSuffix(_ suffix: Character) -> String {
     var text = self
     while text.last == suffix { text.removeLast() }

@@ -70,11 +70,11 @@ struct DemoTests {
     let demo = try demo(["--keep"])
     func exported(_ name: String) -> String? {
       demo.output.split(separator: "\n").first { $0.hasPrefix("export \(name)=") }
-        .map { String($0.dropFirst("export \(name)=".count)) }
+        .map { $0.dropFirst("export \(name)=".count).prefix { $0 != " " } }.map(String.init)
     }
     try Deadline.usual.wait(for: "the last line") {
       try #require(demo.status == nil, "\(demo.errors)")
-      return demo.output.contains("aws configure list")
+      return demo.output.contains("aws sts get-caller-identity --profile demo\n")
     }
     expectCredentials(demo.output)
     let socket = try #require(exported("CREDD_SOCKET"))
@@ -86,11 +86,52 @@ struct DemoTests {
     let tools = try String(
       contentsOfFile: #require(exported("AWS_CONFIG_FILE")), encoding: .utf8)
     expect(tools.contains("[profile demo]"))
+    try expectCommandsWork(demo.output)
     demo.send(signal)
     expect(try demo.wait(), equals: 0, "\(demo.errors)")
     #expect(throws: CallFailed.self) { try StreamSocket(unixPath: socket) }
     try expectNothingLeft()
   }
+
+  /// What was printed for another terminal works there as it stands. The AWS CLI is not everywhere: a
+  /// function that signs a call by what the configuration says takes its place.
+  private func expectCommandsWork(_ output: String) throws {
+    let title = try #require(output.range(of: "in another terminal:\n"))
+    let standIn = try Stage.current().newFile("aws.py")
+    try Data(Self.awsCLI.utf8).write(to: URL(filePath: standIn))
+    let shell = try ChildProcess([
+      "/bin/bash", "-euc",
+      "aws() { [[ $* == 'sts get-caller-identity --profile demo' ]] && python3 '\(standIn)'; }\n"
+        + output[title.upperBound...],
+    ])
+    expect(try shell.wait(), equals: 0, "\(shell.errors)")
+    expect(shell.output.contains(#""AccessKeyId""#) && shell.output.contains("signedIn"))
+    expect(
+      shell.output.contains(/<Arn>arn:aws:sts::\d{12}:assumed-role\/[^<]+<\/Arn>/),
+      "\(shell.output)")
+  }
+
+  private static let awsCLI = """
+    import configparser, datetime, hashlib, hmac, json, os, shlex, subprocess, urllib.request
+    profile = configparser.ConfigParser()
+    profile.read(os.environ["AWS_CONFIG_FILE"])
+    profile = profile["profile demo"]
+    keys = json.loads(subprocess.check_output(shlex.split(profile["credential_process"])))
+    url, region = profile["endpoint_url"], profile["region"]
+    body = "Action=GetCallerIdentity&Version=2011-06-15"
+    now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    digest = lambda text: hashlib.sha256(text.encode()).hexdigest()
+    head = {"host": url.split("//")[1], "x-amz-date": now, "x-amz-security-token": keys["SessionToken"]}
+    canonical = "POST\\n/\\n\\n" + "".join(f"{k}:{v}\\n" for k, v in head.items())
+    canonical += "\\n" + ";".join(head) + "\\n" + digest(body)
+    scope = f"{now[:8]}/{region}/sts/aws4_request"
+    key = ("AWS4" + keys["SecretAccessKey"]).encode()
+    for part in scope.split("/") + [f"AWS4-HMAC-SHA256\\n{now}\\n{scope}\\n{digest(canonical)}"]:
+      key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+    head["Authorization"] = (f"AWS4-HMAC-SHA256 Credential={keys['AccessKeyId']}/{scope}, "
+      f"SignedHeaders={';'.join(['host', 'x-amz-date', 'x-amz-security-token'])}, Signature={key.hex()}")
+    print(urllib.request.urlopen(urllib.request.Request(url, body.encode(), head)).read().decode())
+    """
 
   @Test(arguments: ["credd", "credctl"])
   func saysWhichProgramIsMissing(_ missing: String) throws {
