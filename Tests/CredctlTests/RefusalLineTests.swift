@@ -62,7 +62,7 @@ struct RefusalLineTests {
         PoolMisconfigured 69 Cognito says the logins are not those of this identity: check developer_provider and the pool; tell the administrator of this host
         PoolMisconfigured 69 Cognito says the token was issued by another provider than its key in logins names: correct the key, which is provider_name in the section of a user-pool or oidc backend; tell the administrator of this host
         PoolMisconfigured 69 Cognito has guests switched off in this pool: enable them there or set guest = no; tell the administrator of this host
-        SignInFailed 77 Cognito finds several roles for this login and none chosen: sign in with custom_role_arn, as in credctl login --custom-role-arn
+        SignInFailed 77 Cognito finds several roles for this login and none chosen: sign in with custom_role_arn (--custom-role-arn of credctl)
         TokenRejected 77 Cognito does not accept the token: sign in again; if the backend gave it, tell those who run it
         PoolMisconfigured 69 Cognito does not know this identity or pool: check identity_pool_id; tell the administrator of this host
         PoolMisconfigured 69 Cognito finds an id malformed: check identity_pool_id and the backend's IdentityId; tell the administrator of this host
@@ -307,7 +307,9 @@ struct RefusalLineTests {
         "no profile is configured on this host: ask its administrator to add one to credd.conf"),
       ProtocolError(.accessDenied, "profile 'work' is not available to you"),
       ProtocolError(
-        .accessDenied, "uid 7 has no user name on this host, and profile 'work' needs one"),
+        .accessDenied,
+        "uid 7 has no user name on this host, and profile 'work' needs one (with user_identifier = "
+          + "{uid} it would need none)"),
       ProtocolError(.accessDenied, "only root may see everyone's sessions"),
       ProtocolError(
         .timeout, "the host's user database did not say who uid 7 is", retryAfter: .seconds(5)),
@@ -328,7 +330,7 @@ struct RefusalLineTests {
         UnknownProfile 64 there is no profile 'wrok'; did you mean 'work'?
         UnknownProfile 64 no profile is configured on this host: ask its administrator to add one to credd.conf
         AccessDenied 77 profile 'work' is not available to you: ask the administrator for access
-        AccessDenied 77 uid 7 has no user name on this host, and profile 'work' needs one: ask the administrator for access
+        AccessDenied 77 uid 7 has no user name on this host, and profile 'work' needs one (with user_identifier = {uid} it would need none): ask the administrator for access
         AccessDenied 77 only root may see everyone's sessions: ask the administrator for access
         Timeout 75 the host's user database did not say who uid 7 is: ask again in 5 s
         UnknownOperation 69 unknown operation "get2": credd is older than this credctl; upgrade and restart it

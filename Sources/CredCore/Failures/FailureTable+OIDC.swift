@@ -236,5 +236,5 @@ extension FailureTable {
   static let noDeviceGrant = Row(
     .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
     " has no device_authorization_endpoint: Cognito's user pools have none at all; sign in by "
-      + "browser, or with credctl login --paste")
+      + "browser, or with --paste")
 }

@@ -174,8 +174,8 @@ enum FailureTable {
     Row(
       "NotAuthorizedException", saying: "ambiguous role mapping", .permanentConfiguration,
       .signInFailed, .expected,
-      " finds several roles for this login and none chosen: sign in with custom_role_arn, as in "
-        + "credctl login --custom-role-arn"),
+      " finds several roles for this login and none chosen: sign in with custom_role_arn "
+        + "(--custom-role-arn of credctl)"),
     Row(
       "NotAuthorizedException", .newTokenOnce, .tokenRejected, .expected,
       " does not accept the token: sign in again; if the backend gave it, tell those who run it"),

@@ -9,7 +9,8 @@ extension Profile {
     guard !plan.givesTokensAlone, plan.flow != .direct else { return means }
     // Backends give developer tokens; user pools do not.
     if plan.backend.issuer == nil { means.append(.token) }
-    if takesLogins { means.append(.logins) }
+    // Also where the backend cannot link them: they go to Cognito alone ("alone": true).
+    means.append(.logins)
     return means
   }
 
@@ -17,8 +18,6 @@ extension Profile {
   public var reportsSignOut: Bool {
     backend?.kind.reportsSignOut ?? false
   }
-
-  private var takesLogins: Bool { backend?.kind.takesLogins ?? true }
 
   /// Why a `login` does not fit this profile; checked before any call.
   public func refusal(of login: LoginRequest) -> ProtocolError? {
@@ -189,7 +188,8 @@ extension Profile {
       return ProtocolError(
         .signInRequired,
         "profile '\(settings.name)' needs a sign-in by "
-          + signInWays.map(\.rawValue).joined(separator: ", ") + ": see 'credctl login'")
+          + signInWays.map(\.rawValue).joined(separator: ", ")
+          + ": sign in with 'credctl login --profile \(settings.name)'")
     }
     guard plan.backend != .password, plan.backend.issuer == nil else {
       // At this code a client asks the user for a password.

@@ -83,6 +83,6 @@ extension UpstreamFailure {
     guard refusesIdentity else { return self }
     return mistake(
       "\(upstream) does not take the token of \(provider.quoted) as one of the user who is signed in: "
-        + "another person signs in after 'credctl logout', or with --alone")
+        + "another person signs in after a logout, or with --alone")
   }
 }

@@ -8,12 +8,12 @@ extension SessionMachine {
     if let signIn, signIn.claimedIdentity != nil, !signIn.isAccepted, failure.refusesIdentity {
       return failure.mistake(
         "\(failure.upstream) does not take the identity that the login names as that of its tokens: "
-          + "check identity_id, as in credctl login --identity-id")
+          + "check identity_id (--identity-id of credctl)")
     }
     if held.customRoleARN != nil, failure.refusesRole {
       return failure.mistake(
-        "\(failure.upstream) refuses the role that the login names: check custom_role_arn, as in "
-          + "credctl login --custom-role-arn, against the roles of the token")
+        "\(failure.upstream) refuses the role that the login names: check custom_role_arn (--custom-role-arn "
+          + "of credctl) against the roles of the token")
     }
     return failure
   }

@@ -230,7 +230,10 @@ final class Admittance {
     switch decide(name, inNameOf: other, for: requester, now, since: since) {
     case .admitted(let profile, let user):
       guard user.userName != nil || !profile.needsUserName else {
-        return .refused(Self.nameless(user.uid, "profile '\(name)' needs one"))
+        return .refused(
+          Self.nameless(
+            user.uid,
+            "profile '\(name)' needs one (with user_identifier = {uid} it would need none)"))
       }
       return session(of: profile, for: user, now, need)
     case .refused(let error): return .refused(error)

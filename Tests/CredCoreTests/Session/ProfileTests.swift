@@ -107,6 +107,8 @@ struct ProfileTests {
     expect(refused.code, equals: .invalidRequest)
     expect(refused.message.contains("method = GET"))
     expect(profile.refusal(of: login(.logins(logins, isAlone: true))) == nil)
+    // So they are a way to sign in.
+    expect(profile.signInMeans, equals: [.host, .token, .logins])
   }
 
   @Test func accountsAreTheBackends() throws {

@@ -246,6 +246,8 @@ struct MembershipTests {
     let refused = try fixture.ask(uid: 4000)
     expect(refused.errorCode, equals: "AccessDenied")
     expect(refused.errorMessage?.contains("no user name") == true)
+    // What an administrator can do where a host has uids alone, as a container has.
+    expect(refused.errorMessage?.contains("user_identifier = {uid}") == true)
     // That the database does not answer is no reason to say so.
     fixture.host.queries.isUnavailable = true
     let unknown = try fixture.ask(uid: 4001)

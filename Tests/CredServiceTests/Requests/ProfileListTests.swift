@@ -52,7 +52,7 @@ struct ProfileListTests {
     let fixture = try ServiceFixture(Self.text)
     let ask = #"{"op":"status","profiles":true}"#
     let open = [
-      "default host token logins", "people password token logins", "plain host token",
+      "default host token logins", "people password token logins", "plain host token logins",
       "social token logins",
     ]
     expect(try profiles(fixture.ask(ask)), equals: open.sorted())
