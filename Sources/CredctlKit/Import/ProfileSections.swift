@@ -58,6 +58,7 @@ public struct ProfileSections: Equatable, Sendable {
     ]
     if hasBackend {
       lines += ["backend = \(name)", guestLine(pool.allowsGuests)]
+      lines += tokensBeside(pool.users != nil)
     } else {
       lines += [
         guestLine(pool.allowsGuests),
@@ -73,6 +74,29 @@ public struct ProfileSections: Equatable, Sendable {
       ]
     }
     return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// The tokens that an app would get of its user pool or provider (`getTokens`, `fetchAuthSession`). A
+  /// program that has them has more than credentials, so an administrator decides.
+  private static func tokensBeside(_ isUserPool: Bool) -> [String] {
+    isUserPool
+      ? [
+        "; vend_tokens = id access account  ; where programs need the app's tokens; without the word",
+        ";                                    account no access token that may change the account",
+      ] : ["; vend_tokens = id access  ; where programs need the app's tokens"]
+  }
+
+  /// What users of such an app do with their accounts.
+  private static func accountActions() -> [String] {
+    let joining: [AccountAction] = [
+      .signUp, .confirm, .resend, .forgotPassword, .resetPassword,
+    ]
+    let words = (joining + UserPoolSettings.standardAccountActions).map(\.rawValue)
+    return [
+      "; Users make their accounts here, too, as in the app. Further words, each a right of every program",
+      "; of a user: set-attributes verify-attribute delete-attributes totp mfa sessions end-session delete",
+      "account_actions = \(words.joined(separator: " "))",
+    ]
   }
 
   /// The profile of users without an identity pool. An access token that a user pool gives to who proves a
@@ -112,7 +136,7 @@ public struct ProfileSections: Equatable, Sendable {
       lines.append("; auth_flow = custom  ; where the app signed in with any password at all")
     }
     if let browser { lines += hostedUI(browser, of: users) }
-    return lines + [""]
+    return lines + accountActions() + [""]
   }
 
   /// The Hosted UI. If it has another app client, it becomes a comment, because a backend has only

@@ -44,12 +44,18 @@ struct ProfileSectionsTests {
         ; The app client has a secret, which is not repeated here: put AppClientSecret into a file,
         ; for systemd by LoadCredential=work-client:FILE.
         client_secret_file = ${CREDENTIALS_DIRECTORY}/work-client
+        ; Users make their accounts here, too, as in the app. Further words, each a right of every program
+        ; of a user: set-attributes verify-attribute delete-attributes totp mfa sessions end-session delete
+        account_actions = sign-up confirm resend forgot-password reset-password get change-password \
+        devices remember-device forget-device
 
         ; The identity pool of awsconfiguration.json, CognitoIdentity "Default".
         [profile work]
         identity_pool_id = us-east-1:11111111-2222-3333-4444-555555555555
         backend = work
         ; guest = yes  ; where the pool gives unauthenticated identities
+        ; vend_tokens = id access account  ; where programs need the app's tokens; without the word
+        ;                                    account no access token that may change the account
         ; Users of Facebook:
         ; credctl login --profile work --login graph.facebook.com=@FILE
         ; Users of Google:
@@ -120,6 +126,7 @@ struct ProfileSectionsTests {
         identity_pool_id = us-east-1:11111111-2222-3333-4444-555555555555
         backend = work
         ; guest = yes  ; where the pool gives unauthenticated identities
+        ; vend_tokens = id access  ; where programs need the app's tokens
 
         """)
     expect(
@@ -231,6 +238,33 @@ struct ProfileSectionsTests {
     expect(reading.diagnostics, equals: [])
     expect(reading.configuration?.profiles["default"]?.guest == true)
     expect(reading.configuration?.profiles["default"]?.backend, equals: "NAME")
+  }
+
+  /// As those of AWSMobileClient do.
+  @Test func usersMakeTheirAccountsAndGetTheirTokens() throws {
+    let text = try sections(MobileFiles.mobileSDK)
+      .replacing("; vend_tokens", with: "vend_tokens")
+    let reading = Configuration.read(
+      [ConfigurationSource(name: "credd.conf", bytes: Array(text.utf8))],
+      environment: Self.environment)
+    expect(reading.diagnostics, equals: [])
+    let configuration = try #require(reading.configuration)
+    expect(configuration.profiles["default"]?.vendTokens, equals: [.id, .access, .account])
+    guard let pool = configuration.backends["default"]?.kind as? UserPoolSettings else {
+      Issue.record("no user pool")
+      return
+    }
+    for action in [AccountAction.signUp, .confirm, .resend, .forgotPassword, .resetPassword, .get] {
+      expect(pool.accountActions.contains(action), "\(action)")
+    }
+    // A right that any program of the user would have.
+    expect(!pool.accountActions.contains(.delete) && !pool.accountActions.contains(.mfa))
+    let further = try #require(text.firstMatch(of: /; of a user: (?<words>.*)/)).words
+    let words = further.split(separator: " ").map(String.init)
+    expect(words.allSatisfy { AccountAction(rawValue: $0) != nil })
+    expect(
+      Set(words).union(pool.accountActions.map(\.rawValue)),
+      equals: Set(AccountAction.allCases.map(\.rawValue)))
   }
 
   @Test(arguments: [("true", true), ("false", false)])
