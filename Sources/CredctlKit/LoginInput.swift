@@ -104,12 +104,23 @@ public struct PasswordLine: Sendable {
     case cancelled
   }
 
+  /// Where an escape sequence is: terminals send one for a key, and around pasted text (bracketed paste,
+  /// `ESC [ 200 ~ … ESC [ 201 ~`). It is no part of a password.
+  private enum Escape {
+    case none
+    case begun
+    /// After `ESC [`, up to the final byte (ECMA-48, 5.4).
+    case control
+  }
+
   private var bytes: [UInt8] = []
+  private var escape = Escape.none
 
   public init() {}
 
   /// Takes a byte from the terminal.
   public mutating func typed(_ byte: UInt8) -> Step {
+    if isOfEscape(byte) { return .more }
     switch byte {
     case 0x0A, 0x0D: return .done(Secret(bytes))
     case 0x03: return .cancelled  // ^C
@@ -122,6 +133,19 @@ public struct PasswordLine: Sendable {
       bytes.append(byte)
     }
     return .more
+  }
+
+  private mutating func isOfEscape(_ byte: UInt8) -> Bool {
+    switch (escape, byte) {
+    case (_, 0x1B): escape = .begun
+    case (.begun, UInt8(ascii: "[")): escape = .control
+    case (.control, 0x20..<0x40): break
+    case (.control, 0x40..<0x7F): escape = .none
+    default:
+      escape = .none
+      return false
+    }
+    return true
   }
 
   private mutating func removeCharacter() {

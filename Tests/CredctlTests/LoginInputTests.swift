@@ -22,6 +22,17 @@ struct LoginInputTests {
     expect(line("a\u{1B}b\r"), equals: .done(Secret("ab")))
   }
 
+  /// A terminal that a program has left in that mode puts marks around what is pasted.
+  @Test func whatIsPastedIsItsText() {
+    expect(line("\u{1B}[200~s3cret[x]\u{1B}[201~\r"), equals: .done(Secret("s3cret[x]")))
+    expect(line("a\u{1B}[200~b\u{1B}[201~c\r"), equals: .done(Secret("abc")))
+    expect(line("\u{1B}[200~pasted\r\u{1B}[201~"), equals: .done(Secret("pasted")))
+    // Nor is an arrow key or a deletion a part of it.
+    expect(line("a\u{1B}[D\u{1B}[1;5C\u{1B}[3~b\r"), equals: .done(Secret("ab")))
+    expect(line("[200~a\r"), equals: .done(Secret("[200~a")))
+    expect(line("a\u{1B}[200\u{3}"), equals: .cancelled)
+  }
+
   @Test func readsTextsForTriggers() throws {
     let entries = try MetadataOption.entries(["a=1", "b=", "c=x=y"])
     expect(entries.map(\.name), equals: ["a", "b", "c"])
