@@ -28,10 +28,13 @@ public struct TextTable: Sendable {
     /// The width of the terminal in columns; nil if lines are not cut.
     public var width: Int?
     public var hasColour: Bool
+    /// Stands for the rest of a text that was cut.
+    public var ellipsis: String
 
-    public init(width: Int?, hasColour: Bool) {
+    public init(width: Int?, hasColour: Bool, ellipsis: String = "…") {
       self.width = width
       self.hasColour = hasColour
+      self.ellipsis = ellipsis
     }
   }
 
@@ -69,7 +72,7 @@ extension TextTable {
       widths = columnWidths(columns, fitting: width)
     }
     let lines = [header.map { Cell($0) }] + rows
-    return lines.map { line($0, columns, widths, hasColour: display.hasColour) }.joined()
+    return lines.map { line($0, columns, widths, display) }.joined()
   }
 
   private static func lineWidth(_ widths: [Int], _ columns: [Int]) -> Int {
@@ -92,13 +95,13 @@ extension TextTable {
   }
 
   private func line(
-    _ cells: [Cell], _ columns: [Int], _ widths: [Int], hasColour: Bool
+    _ cells: [Cell], _ columns: [Int], _ widths: [Int], _ display: Display
   ) -> String {
     var line = ""
     for column in columns {
       let cell = cells[column]
-      let text = Self.fitted(cell.text, to: widths[column])
-      line += hasColour ? cell.colour?.painted(text) ?? text : text
+      let text = Self.fitted(cell.text, to: widths[column], display.ellipsis)
+      line += display.hasColour ? cell.colour?.painted(text) ?? text : text
       if column != columns.last {
         line += String(repeating: " ", count: widths[column] - text.count + Self.gap)
       }
@@ -106,8 +109,8 @@ extension TextTable {
     return line + "\n"
   }
 
-  private static func fitted(_ text: String, to width: Int) -> String {
-    text.count <= width ? text : text.prefix(width - 1) + "…"
+  private static func fitted(_ text: String, to width: Int, _ ellipsis: String) -> String {
+    text.count <= width ? text : text.prefix(width - ellipsis.count) + ellipsis
   }
 }
 

@@ -136,6 +136,12 @@ struct ProfileOption: ParsableArguments {
   var named: String? { given ?? DefaultProfile.named(environment: Environment.value(of:)) }
 }
 
+/// `--no-qr`.
+struct QRCodeOption: ParsableArguments {
+  @Flag(help: "Show no QR code.")
+  var noQr = false
+}
+
 /// `--json`.
 struct JSONFlag: ParsableArguments {
   @Flag(help: "Print the daemon's line of JSON.")

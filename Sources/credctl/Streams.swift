@@ -29,7 +29,7 @@ enum StandardStream: CInt {
   }
 
   func write(_ text: String) throws(Failure) {
-    try write(Array(text.utf8)[...])
+    try write(Array(TerminalText.spelled(text, Environment.value(of:)).utf8)[...])
   }
 
   /// Writes a line. A failure is ignored, because it could not be reported.
@@ -53,7 +53,9 @@ enum StandardStream: CInt {
     let isPlain =
       Environment.value(of: "NO_COLOR")?.isEmpty == false
       || Environment.value(of: "TERM") ?? "dumb" == "dumb"
-    return TextTable.Display(width: known ? Int(size.ws_col) : nil, hasColour: !isPlain)
+    return TextTable.Display(
+      width: known ? Int(size.ws_col) : nil, hasColour: !isPlain,
+      ellipsis: TerminalText.spelled("…", Environment.value(of:)))
   }
 }
 

@@ -118,10 +118,11 @@ int ccallers_connect(const char *path, const struct ccallers_caller *caller, pid
 
 const short ccallers_spawn_in_session = POSIX_SPAWN_SETSID;
 
-int ccallers_open_terminal(unsigned short columns, char *path, size_t capacity) {
+int ccallers_open_terminal(
+    unsigned short columns, unsigned short rows, char *path, size_t capacity) {
   int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (terminal < 0) return -errno;
-  struct winsize size = {.ws_row = 50, .ws_col = columns};
+  struct winsize size = {.ws_row = rows, .ws_col = columns};
   if (grantpt(terminal) || unlockpt(terminal) || ptsname_r(terminal, path, capacity) ||
       ioctl(terminal, TIOCSWINSZ, &size)) {
     int error = errno;

@@ -12,12 +12,15 @@ final class TerminalProcess {
   /// How much of the screen was waited for already.
   private var seen = 0
 
-  /// - Parameter columns: of the terminal.
+  /// - Parameters:
+  ///   - columns: of the terminal.
+  ///   - rows: of the terminal.
   init(
-    _ arguments: [String], environment: [String: String] = [:], columns: UInt16 = 120
+    _ arguments: [String], environment: [String: String] = [:], columns: UInt16 = 120,
+    rows: UInt16 = 50
   ) throws {
     var path = [CChar](repeating: 0, count: 64)
-    terminal = unsafe ccallers_open_terminal(columns, &path, path.count)
+    terminal = unsafe ccallers_open_terminal(columns, rows, &path, path.count)
     guard terminal >= 0 else { throw CallFailed("posix_openpt", -terminal) }
     let variables = ["TERM": "xterm", "LANG": "C.UTF-8"]
     process = try ChildProcess(

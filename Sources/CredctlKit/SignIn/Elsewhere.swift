@@ -47,25 +47,25 @@ public struct DeviceStep: Sendable, Equatable {
   /// The URL in the QR code.
   public var scanned: String { completeURL ?? url }
 
-  /// The lines before and after the QR code.
+  /// The lines, which stand below the QR code: the link and the code must stay on the screen.
   ///
   /// An attacker who gets a person to type a code is signed in as that person. So the lines say
   /// what the code does, where, and when not to type it (RFC 8628, 5.4).
-  public func lines(profile: String, host: String) -> (before: [String], after: [String]) {
-    let before = [
+  public func lines(profile: String, host: String, hasQRCode: Bool) -> [String] {
+    let link = [
       "To sign in to profile \(profile), open this page on any device:", "", "  \(url)", "",
       "and type this code there:", "", "  \(userCode)", "",
     ]
     let scan =
-      completeURL == nil
-      ? [] : ["The QR code brings the code along: compare it with the one above."]
-    let after =
-      scan + [
-        "The code lets this program on \(host) act with your account. Type it only if you began this",
-        "sign-in yourself: whoever sent it to you would be signed in as you.", "",
-        "Waiting for you to sign in there. Ctrl-C ends the sign-in.",
-      ]
-    return (before.map(Self.shown), after.map(Self.shown))
+      completeURL == nil || !hasQRCode
+      ? [] : ["The QR code brings the code along: compare it with this one."]
+    let warning = [
+      "The code lets this program on \(host) act with your account.",
+      "Type it only if you began this sign-in yourself: whoever sent it to you would be signed in as "
+        + "you.", "",
+      "Waiting for you to sign in there. Ctrl-C ends the sign-in.",
+    ]
+    return (link + scan + warning).map(Self.shown)
   }
 
   /// A URL must be complete to be shown.

@@ -4,16 +4,24 @@ public enum QRText {
   /// requires four; two are enough for screens, and more codes fit.
   private static let margin = 2
 
-  /// The lines of a code; nil if the terminal is too narrow.
+  /// The lines of a code; nil if the terminal is too narrow, or too low for the code and the lines that
+  /// follow it: half a code is of no use.
   ///
   /// The colours are set, because not every reader reads a light code on a dark background.
   /// - Parameters:
   ///   - modules: the modules row by row, true for a dark one.
   ///   - side: the number of modules in a row.
-  public static func lines(_ modules: [Bool], side: Int, width: Int?) -> [String]? {
-    guard side > 0, modules.count == side * side, side + 2 * margin <= width ?? 80 else {
+  ///   - below: what the user must see too.
+  ///   - size: nil if it is not known.
+  public static func lines(
+    _ modules: [Bool], side: Int, above below: [String] = [], on size: TerminalText.Size?
+  ) -> [String]? {
+    guard side > 0, modules.count == side * side, side + 2 * margin <= size?.columns ?? 80 else {
       return nil
     }
+    // A blank line comes after the code, and the cursor stands below everything.
+    let rows = (side + 2 * margin + 1) / 2 + 1 + TerminalText.rows(below, of: size?.columns) + 1
+    guard rows <= size?.rows ?? rows else { return nil }
     func isDark(_ x: Int, _ y: Int) -> Bool {
       (0..<side).contains(x) && (0..<side).contains(y) && modules[y * side + x]
     }
@@ -28,16 +36,5 @@ public enum QRText {
       }
       return "\u{1B}[30;107m" + row.joined() + "\u{1B}[0m"
     }
-  }
-
-  /// Whether the terminal can show the blocks: the locale is UTF-8, and the terminal is not dumb.
-  public static func isShown(_ environment: (String) -> String?) -> Bool {
-    guard let terminal = environment("TERM"), !terminal.isEmpty, terminal != "dumb" else {
-      return false
-    }
-    // The first variable that is set counts (locale(7)).
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].compactMap(environment).first { !$0.isEmpty }
-    let name = (locale ?? "").uppercased()
-    return name.contains("UTF-8") || name.contains("UTF8")
   }
 }

@@ -36,7 +36,7 @@ struct BrowserSignIn {
     // The mode is set first, so that text that is pasted after the prompt is neither shown nor
     // lost.
     return try terminal.whileNothingIsShown { descriptor throws(Failure) in
-      terminal.show(lines.map { $0 + "\n" }.joined())
+      terminal.show(lines)
       return try wait(step, link, { terminal.show($0 + "\n") }, descriptor, deadline)
     }
   }

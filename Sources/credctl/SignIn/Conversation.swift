@@ -16,6 +16,7 @@ struct Conversation {
   var hasCodeOnInput = false
   /// Whether the reply with an open challenge is printed as JSON.
   let showsJSON: Bool
+  let hasQRCode: Bool
   /// The means of a sign-in by browser; nil if the request did not ask for one.
   var browser: BrowserMeans?
 
@@ -81,7 +82,7 @@ struct Conversation {
     let deadline = Clock.nanoseconds + Int64(challenge.expiresIn) * 1_000_000_000
     let question = try Question(challenge, username: username, profile: profile)
     let terminal = try Terminal()
-    terminal.show(question)
+    terminal.show(question, hasQRCode: hasQRCode)
     while true {
       let answers = try terminal.answers(to: question, until: deadline)
       if challenge.step == .confirm, !answers.consents {
@@ -123,11 +124,11 @@ struct Conversation {
   ) throws(Failure) -> Answer {
     let deadline = Clock.nanoseconds + Int64(challenge.expiresIn) * 1_000_000_000
     let terminal = try Terminal()
-    let text = step.lines(profile: profile, host: HostName.own)
+    let lines = { step.lines(profile: profile, host: HostName.own, hasQRCode: $0) }
+    let code = hasQRCode ? terminal.code(of: Array(step.scanned.utf8), above: lines(true)) : nil
     return try terminal.whileNothingIsShown { descriptor throws(Failure) in
-      terminal.show(text.before.map { $0 + "\n" }.joined())
-      terminal.showCode(of: Array(step.scanned.utf8))
-      terminal.show(text.after.map { $0 + "\n" }.joined())
+      terminal.show(code ?? "")
+      terminal.show(lines(code != nil))
       while true {
         let left = Int((deadline - Clock.nanoseconds) / 1_000_000_000)
         guard left > 0 else {
@@ -164,19 +165,25 @@ struct Conversation {
 }
 
 extension Terminal {
-  /// Shows the text before the first prompt: a heading, the code to scan, the other lines.
-  func show(_ question: Question) {
-    show(question.lines.prefix(1).map { $0 + "\n" }.joined())
-    if let uri = question.uri { showCode(of: uri.bytes) }
-    show(question.lines.dropFirst().map { $0 + "\n" }.joined())
+  /// Shows the text before the first prompt: the code to scan, then the lines, which stay on the screen.
+  func show(_ question: Question, hasQRCode: Bool) {
+    if hasQRCode, let uri = question.uri {
+      show(code(of: uri.bytes, above: question.lines + question.items.map(\.prompt)) ?? "")
+    }
+    show(question.lines)
   }
 
-  /// Shows a QR code of the text, if the terminal can show it.
-  func showCode(of text: [UInt8]) {
-    guard QRText.isShown(Environment.value(of:)), let code = QRCode(text),
-      let lines = QRText.lines(code.modules, side: code.side, width: width)
-    else { return }
-    show("\n" + lines.map { $0 + "\n" }.joined() + "\n")
+  /// Shows lines that are no wider than the terminal.
+  func show(_ lines: [String]) {
+    show(TerminalText.wrapped(lines, to: size?.columns).map { $0 + "\n" }.joined())
+  }
+
+  /// A QR code of the text; nil if the terminal cannot show it together with the lines that follow it.
+  func code(of text: [UInt8], above lines: [String]) -> String? {
+    guard TerminalText.showsQRCodes(Environment.value(of:)), let code = QRCode(text),
+      let rows = QRText.lines(code.modules, side: code.side, above: lines, on: size)
+    else { return nil }
+    return rows.map { $0 + "\n" }.joined() + "\n"
   }
 
   func answers(to question: Question, until deadline: Int64?) throws(Failure) -> Answers {

@@ -110,7 +110,7 @@ struct Terminal: ~Copyable {
 
   /// Shows text that is safe for a terminal.
   func show(_ text: String) {
-    var bytes = Array(text.utf8)[...]
+    var bytes = Array(TerminalText.spelled(text, Environment.value(of:)).utf8)[...]
     while !bytes.isEmpty {
       let count = unsafe bytes.withUnsafeBytes {
         unsafe write(descriptor.number, $0.baseAddress, $0.count)
@@ -121,11 +121,13 @@ struct Terminal: ~Copyable {
     }
   }
 
-  /// The width in columns; nil if the terminal does not report it.
-  var width: Int? {
+  /// Nil if the terminal does not report it.
+  var size: TerminalText.Size? {
     var size = winsize()
-    let known = unsafe ioctl(descriptor.number, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
-    return known ? Int(size.ws_col) : nil
+    guard unsafe ioctl(descriptor.number, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0,
+      size.ws_row > 0
+    else { return nil }
+    return TerminalText.Size(columns: Int(size.ws_col), rows: Int(size.ws_row))
   }
 
   /// What a prompt has changed.

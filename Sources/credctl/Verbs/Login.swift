@@ -37,6 +37,8 @@ struct Login: SessionVerb {
   @Option(help: "The user's name at the backend; else $USER.")
   var username: String?
 
+  @OptionGroup var qrCode: QRCodeOption
+
   @Flag(help: "Read the password from standard input: its first line.")
   var passwordStdin = false
 
@@ -253,7 +255,8 @@ struct Login: SessionVerb {
       secret: hasSecret ? delivery : .none)
     var conversation = Conversation(
       client: client, profile: profile, username: UserName.known(username) ?? "you",
-      secret: delivery, hasCodeOnInput: codeStdin, showsJSON: format.json, browser: browser)
+      secret: delivery, hasCodeOnInput: codeStdin, showsJSON: format.json, hasQRCode: !qrCode.noQr,
+      browser: browser)
     let last = try conversation.finish(first)
     try showSession(last)
     try showEnd(of: last)

@@ -28,6 +28,7 @@ int ccallers_connect(const char *path, const struct ccallers_caller *caller, pid
 // functions behind the next one.
 extern const short ccallers_spawn_in_session;
 
-// Makes a terminal of so many columns. Returns the descriptor of the side that types at it, or
+// Makes a terminal of so many columns and rows. Returns the descriptor of the side that types at it, or
 // -errno; `path` gets the name of the other side.
-int ccallers_open_terminal(unsigned short columns, char *path, size_t capacity);
+int ccallers_open_terminal(unsigned short columns, unsigned short rows, char *path,
+                           size_t capacity);

@@ -208,11 +208,10 @@ struct BrowserTests {
       Issue.record("\(challenge)")
       return
     }
-    let (before, after) = step.lines(profile: "work", host: "server")
-    let text = (before + after).joined(separator: "\n")
+    let text = step.lines(profile: "work", host: "server", hasQRCode: true).joined(separator: "\n")
     for part in [
       "profile work", "https://idp.example/device", "WDJB-MJHT", "compare it", "on server",
-      "Type it only if you began this\nsign-in yourself",
+      "Type it only if you began this sign-in yourself",
     ] {
       expect(text.contains(part), "\(part)")
     }

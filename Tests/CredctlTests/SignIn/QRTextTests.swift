@@ -71,15 +71,25 @@ struct QRTextTests {
   ])
   func aReaderFindsTheText(_ text: String) throws {
     let code = try #require(QRCode(Array(text.utf8)))
-    let lines = try #require(QRText.lines(code.modules, side: code.side, width: nil))
+    let lines = try #require(QRText.lines(code.modules, side: code.side, on: nil))
     expect(lines.count, equals: (code.side + 5) / 2)
     expect(try read(modules(lines)), equals: text)
   }
 
   @Test func aNarrowTerminalGetsNone() throws {
     let code = try #require(QRCode(Array("otpauth://totp/x".utf8)))
-    expect(QRText.lines(code.modules, side: code.side, width: code.side + 4) != nil)
-    expect(QRText.lines(code.modules, side: code.side, width: code.side + 3) == nil)
+    func lines(_ columns: Int, _ rows: Int, _ below: [String] = []) -> [String]? {
+      QRText.lines(
+        code.modules, side: code.side, above: below,
+        on: TerminalText.Size(columns: columns, rows: rows))
+    }
+    expect(lines(code.side + 4, 50) != nil)
+    expect(lines(code.side + 3, 50) == nil)
+    // The code, a blank line, the lines below it and the cursor's.
+    let rows = (code.side + 5) / 2 + 2
+    expect(lines(80, rows) != nil && lines(80, rows - 1) == nil)
+    let below = ["link", String(repeating: "w ", count: 60)]
+    expect(lines(80, rows + 3, below) != nil && lines(80, rows + 2, below) == nil)
     expect(QRCode([]) == nil && QRCode([0x61, 0]) == nil)
     expect(QRCode([UInt8](repeating: 0x61, count: 3000)) == nil)
   }
@@ -91,6 +101,6 @@ struct QRTextTests {
     (["TERM": "dumb", "LANG": "C.UTF-8"], false), (["LANG": "C.UTF-8"], false),
   ])
   func itIsDrawnWhereBlocksAreShown(_ environment: [String: String], _ isShown: Bool) {
-    expect(QRText.isShown { environment[$0] }, equals: isShown)
+    expect(TerminalText.showsQRCodes { environment[$0] }, equals: isShown)
   }
 }

@@ -80,6 +80,21 @@ struct ProviderLoginTests {
     expect(try host.ask(#"{"op":"identity"}"#)["Username"]?.text, equals: "bob")
   }
 
+  /// On the smallest screen, and for who wants no QR code, link and code stay on the screen.
+  @Test(arguments: [(24, []), (50, ["--no-qr"])] as [(UInt16, [String])])
+  func linkAndCodeStayOnTheScreen(_ rows: UInt16, _ options: [String]) throws {
+    let host = try ProviderHost()
+    let terminal = try TerminalProcess(
+      [Programs.credctl, "--socket", host.host.socketPath, "login", "--device"] + options,
+      columns: 80, rows: rows)
+    _ = try userCode(terminal)
+    expect(!terminal.text.contains("\u{1B}"), "\(terminal.text)")
+    let lines = terminal.text.split(separator: "\n", omittingEmptySubsequences: false)
+    expect(lines.count <= 24 && lines.allSatisfy { $0.count <= 80 }, "\(terminal.text)")
+    try terminal.press("\u{3}")
+    expect(try terminal.end(), equals: 130)
+  }
+
   @Test func aDeviceCodeThatIsRefusedEndsTheSignIn() throws {
     let host = try ProviderHost()
     try host.provider(#""DeviceInterval":1"#)

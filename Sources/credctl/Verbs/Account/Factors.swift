@@ -60,6 +60,8 @@ struct TOTPAction: AccountVerb {
   @Option(help: ArgumentHelp("A name for the app.", valueName: "name"))
   var name: String?
 
+  @OptionGroup var qrCode: QRCodeOption
+
   func run() throws {
     guard !code.codeStdin else { return try verify(code.read()) }
     let secret = try ask(hasSecret: false)
@@ -68,7 +70,7 @@ struct TOTPAction: AccountVerb {
       return try print(secret, question.lines.dropFirst().map { $0 + "\n" }.joined())
     }
     let terminal = try Terminal()
-    terminal.show(question)
+    terminal.show(question, hasQRCode: !qrCode.noQr)
     while true {
       guard let code = try terminal.answers(to: question, until: nil).texts.first?.value else {
         return
