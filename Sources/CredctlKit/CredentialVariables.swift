@@ -103,7 +103,7 @@ public struct CredentialVariables: Sendable {
       variables.append(
         Variable(name: name, value: Secret(Self.withLoopback(environment(name) ?? ""))))
     }
-    self.variables = variables + (region == nil ? [] : Self.regionVariables(region, environment))
+    self.variables = variables + Self.regionVariables(region, environment)
     removed =
       Self.members.map { $0.0 }.filter { $0 != Self.account } + Self.contradicting
       + [

@@ -13,6 +13,8 @@ public struct Failure: Error, Equatable, Sendable {
   public var handle: String?
   /// Seconds after which the same request may succeed, where the daemon named them.
   public var retryAfter: Int?
+  /// Which credd refused a profile, where a user's own hides the host's.
+  public var place: String?
   /// The daemon ended before it answered, as in a restart. The next daemon may answer.
   public var isEndOfDaemon = false
   /// Whether no process listens at the socket.
@@ -25,7 +27,9 @@ public struct Failure: Error, Equatable, Sendable {
   }
 
   /// The line for standard error, with its newline.
-  public var line: String { "credctl: \(PlainText.oneLine(message))\n" }
+  public var line: String {
+    "credctl: \(PlainText.oneLine(message))\(place.map { " (\($0))" } ?? "")\n"
+  }
 }
 
 extension Failure {
@@ -185,7 +189,8 @@ struct RefusalTable {
   private static func row(
     for code: String, _ kind: ProtocolErrorKind?, _ profile: String?
   ) -> Row {
-    let login = "'credctl login --profile \(ShellWord.quoted(profile ?? "default"))'"
+    let profile = profile ?? DefaultProfile.ofDaemon
+    let login = "'\(AdvisedCommand.login(profile))'"
     return switch ProtocolErrorCode(rawValue: code) {
     case .invalidRequest, .requestTooLarge, .unknownProfile: Row(status: .usage)
     case .unknownOperation:
@@ -208,8 +213,8 @@ struct RefusalTable {
     }
   }
 
-  private static func account(_ action: String, _ profile: String?) -> String {
-    "'credctl account \(ShellWord.quoted(profile ?? DefaultProfile.ofDaemon)) \(action)'"
+  private static func account(_ action: String, _ profile: String) -> String {
+    "'\(AdvisedCommand.account(action, profile))'"
   }
 
   private static func row(for kind: ProtocolErrorKind?, _ login: String) -> Row {

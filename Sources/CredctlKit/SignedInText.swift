@@ -16,13 +16,15 @@ public enum SignedInText {
     return ([means] + who.compactMap(\.self)).joined(separator: " ")
   }
 
-  /// The line for the reply with a session's state: `work signedIn us-east-1:… by oidc as alice (00u1)`.
+  /// The line for the reply with a session's state: `work signedIn us-east-1:… by oidc as alice (00u1)`,
+  /// and until when, where the sign-in cannot be renewed.
   ///
   /// - Parameter reply: checked against ``ReplyShape/session``.
   public static func line(_ reply: JSONValue) -> String {
     let state = ["Profile", "State", "IdentityId"].map { reply[$0]?.text ?? "-" }
     let words = state + [words(reply).map { "by \($0)" }].compactMap(\.self)
-    let derived = DerivedText.words(reply).map { ", \($0)" } ?? ""
-    return PlainText.oneLine(words.joined(separator: " ") + derived) + "\n"
+    let more = [reply["SignedInUntil"]?.text.map { "until \($0)" }, DerivedText.words(reply)]
+    return PlainText.oneLine(
+      ([words.joined(separator: " ")] + more.compactMap(\.self)).joined(separator: ", ")) + "\n"
   }
 }

@@ -4,6 +4,8 @@ public import CredCore
 public struct StatusReport: Sendable {
   private let sessions: [JSONValue]
   private let daemon: DaemonLine
+  /// How to reach the host's credd, where the user's own answered.
+  private let hidden: String?
   private let now: WallTime
   /// AWS's clock minus this host's, if they differ. AWS sets the expiration of credentials by its
   /// own clock.
@@ -12,7 +14,9 @@ public struct StatusReport: Sendable {
   /// - Parameters:
   ///   - reply: a reply that was checked against ``ReplyShape/status``.
   ///   - profile: the only profile to show; nil for all.
-  public init(_ reply: JSONValue, profile: String? = nil, now: WallTime) {
+  ///   - hidden: see ``SocketPath/hiddenSystem(exists:)``.
+  public init(_ reply: JSONValue, profile: String? = nil, hidden: String? = nil, now: WallTime) {
+    self.hidden = hidden
     self.sessions = Self.sessions(of: reply, in: profile)
     self.daemon = DaemonLine(reply["Daemon"])
     self.now = now
@@ -46,7 +50,8 @@ public struct StatusReport: Sendable {
   /// not a terminal, each session is one line with all its fields.
   public func rendered(on display: TextTable.Display) -> String {
     let head =
-      ([daemon.text] + [daemon.listeners].compactMap(\.self) + daemon.troubles + replicas)
+      ([daemon.text] + [daemon.listeners, hidden.map { "this is \($0)" }].compactMap(\.self)
+      + daemon.troubles + replicas)
       .flatMap { WrappedText.lines($0, width: display.width) }.map { $0 + "\n" }.joined()
     guard !sessions.isEmpty else { return head + "no sessions\n" }
     let isTerminal = display.width != nil
@@ -301,7 +306,9 @@ public enum EventLine {
     let identity = event["IdentityId"]?.text
     switch event["Event"]?.text {
     case "state":
-      return [event["State"]?.text ?? "state", identity].compactMap { $0 }.joined(separator: " as ")
+      let state = [event["State"]?.text ?? "state", identity].compactMap { $0 }
+      let who = SignedInText.words(event).map { " by \($0)" } ?? ""
+      return state.joined(separator: " as ") + who
     case "identityChanged":
       let previous = event["PreviousIdentityId"]?.text ?? "none"
       return "identity changed from \(previous) to \(identity ?? "none")"

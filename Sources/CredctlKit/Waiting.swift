@@ -137,6 +137,8 @@ public enum WaitLimits {
   /// How many daemons one `get` asks if each ends before it answers. So a `get` survives a restart,
   /// and reports a daemon that ends again and again.
   public static let daemonsAsked = 3
+  /// How long `endpoint` waits for the first credentials of a session, of which it wants the region.
+  public static let firstIdentity = Seconds(milliseconds: 2000)
   /// The wait of `login` and `logout`, which call the organisation's servers.
   public static let upstream = 60
 }

@@ -84,13 +84,36 @@ struct Client {
       defer { request.wipe() }
       let buffer = ReplyBuffer()
       let connection = try send(request, firstReplyInto: buffer, seconds: left)
-      let credentials = try Reply.check(buffer.line, has: .credentials, profile: profile)
+      let credentials = try check(buffer, has: .credentials, profile, from: connection.path)
       buffer.removeLine()
       guard (try? connection.receiveLine(into: buffer, seconds: WaitLimits.margin)) != nil else {
         return (credentials, nil)
       }
       return (credentials, try? Reply.check(buffer.line, has: .session, profile: profile))
     }
+  }
+
+  /// The identity pool's region for programs that find no other, as `exec` sets it: an IdentityId begins
+  /// with it. A session that was never used has no IdentityId; credentials bring it.
+  ///
+  /// - Returns: nil where the environment has a region, and where none is known.
+  func region(for options: GetOptions) -> String? {
+    guard !CredentialVariables.hasRegion(Environment.value(of:)) else { return nil }
+    let known = try? ask(
+      RequestLine(operation: "identity", profile: options.named).finished(), for: .session,
+      profile: options.profile)
+    if let region = known.flatMap({ CredentialVariables.region(ofIdentity: $0.reply) }) {
+      return region
+    }
+    var asked = GetOptions(profile: options.named)
+    asked.waiting.wait = WaitLimits.firstIdentity
+    let identity = (try? askForBoth(asked))?.identity
+    guard let region = identity.flatMap(CredentialVariables.region(ofIdentity:)) else {
+      StandardStream.error.report(
+        "credctl: the region of profile '\(options.profile)' is not known so far: set AWS_REGION\n")
+      return nil
+    }
+    return region
   }
 
   /// A request that is answered at once needs nothing of what comes after a failure.
@@ -134,9 +157,23 @@ struct Client {
     _ secret: SecretDelivery = .none, watching terminal: CInt = -1
   ) throws(Failure) -> Answer {
     let buffer = ReplyBuffer()
-    _ = try send(
+    let connection = try send(
       request, firstReplyInto: buffer, seconds: seconds, secret, watching: terminal)
-    return Answer(buffer, reply: try Reply.check(buffer.line, has: shape, profile: profile))
+    let path = connection.path
+    return Answer(
+      buffer, reply: try check(buffer, has: shape, profile, from: path),
+      hidden: path.hiddenSystem(exists: Self.exists))
+  }
+
+  /// A refusal of a profile says which credd refused it, where there are two.
+  private func check(
+    _ buffer: ReplyBuffer, has shape: ReplyShape, _ profile: String?, from path: SocketPath
+  ) throws(Failure) -> JSONValue {
+    do throws(Failure) {
+      return try Reply.check(buffer.line, has: shape, profile: profile)
+    } catch {
+      throw error.answered(at: path, exists: Self.exists)
+    }
   }
 
   /// Asks for a stream of lines and handles each, until something fails or the reader of standard
@@ -150,7 +187,7 @@ struct Client {
     // The present state comes at once. After that, the daemon may be silent for ever.
     let connection = try send(request, firstReplyInto: buffer, seconds: WaitLimits.margin)
     while true {
-      let reply = try Reply.check(buffer.line, has: shape, profile: profile)
+      let reply = try check(buffer, has: shape, profile, from: connection.path)
       do throws(Failure) {
         try handle(Answer(buffer, reply: reply))
         buffer.removeLine()
@@ -217,11 +254,14 @@ struct Client {
 /// A reply of the right shape: the daemon's bytes and their JSON value.
 struct Answer {
   let reply: JSONValue
+  /// Where the user's own credd answered, which hides the host's: how to reach that one.
+  let hidden: String?
   private let buffer: ReplyBuffer
 
-  init(_ buffer: ReplyBuffer, reply: JSONValue) {
+  init(_ buffer: ReplyBuffer, reply: JSONValue, hidden: String? = nil) {
     self.buffer = buffer
     self.reply = reply
+    self.hidden = hidden
   }
 
   /// Prints the daemon's own line, byte by byte.

@@ -45,8 +45,8 @@ enum Completion {
   }
 }
 
-/// The line that is being completed, up to its last word.
-private struct TypedLine {
+/// A command line, perhaps unfinished, as far as it can be read without ArgumentParser.
+struct TypedLine {
   private(set) var socket: String?
   /// Whether an option names the profile.
   private(set) var namesProfile = false

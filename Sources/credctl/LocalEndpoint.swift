@@ -55,12 +55,14 @@ final class LocalEndpoint {
     let token = (0..<Self.tokenBytes).map { _ in UInt8.random(in: 0...255, using: &random) }
     door = Door(
       listener: listener, address: EndpointAddress(name), token: Secret(Hex.encode(token)))
-    connections = tokenOnly ? nil : try Self.connections(testedAt: name)
+    connections =
+      tokenOnly
+      ? nil : try Self.connections(testedAt: name, profile: named ?? DefaultProfile.ofDaemon)
   }
 
   /// The kernel's table of connections, tested with a question about one of our own connections.
   private static func connections(
-    testedAt name: credd_tcp_name
+    testedAt name: credd_tcp_name, profile: String
   ) throws(Failure) -> LoopbackConnections {
     let descriptor = credd_diag_socket()
     var result = descriptor
@@ -69,10 +71,11 @@ final class LocalEndpoint {
       result = test(connections, name)
       if result == 0 { return connections }
     }
+    let command = AdvisedCommand.text("serve", profile, "--token-only")
     throw Failure(
       .unavailable,
       "cannot ask the kernel who connects: \(reason(result)); where that is not "
-        + "possible, 'credctl serve --token-only' trusts only the token")
+        + "possible, '\(command)' trusts only the token")
   }
 
   /// - Returns: 0 or -errno.

@@ -21,7 +21,8 @@ struct Renewal {
     warnOfConfig()
     let variables = try CredentialVariables(
       url: endpoint.door.address.url(ofProfile: options.profile), token: endpoint.door.token,
-      region: nil, leavesOutConfig: options.leavesOutConfig, environment: Environment.value(of:))
+      region: client.region(for: options), leavesOutConfig: options.leavesOutConfig,
+      environment: Environment.value(of:))
     var text = try VariableFormat.sh.text(of: variables)
     try StandardStream.output.write(text[...])
     text.wipe()

@@ -54,6 +54,23 @@ struct CredentialVariablesTests {
       ])
   }
 
+  /// As those that hold credentials do it.
+  @Test func theWayToTheEndpointHasARegion() throws {
+    func regions(_ region: String?, _ own: [String: String]) throws -> [String] {
+      let variables = try CredentialVariables(
+        url: "http://127.0.0.1:337/credentials/work", token: Secret("t"), region: region
+      ) { own[$0] }
+      return variables.merged(into: []).map { String(decoding: $0, as: UTF8.self) }
+        .filter { $0.contains("REGION") }
+    }
+    expect(
+      try regions("eu-west-1", [:]),
+      equals: ["AWS_REGION=eu-west-1", "AWS_DEFAULT_REGION=eu-west-1"])
+    expect(
+      try regions(nil, ["AWS_REGION": "x"]), equals: ["AWS_REGION=x", "AWS_DEFAULT_REGION=x"])
+    expect(try regions(nil, [:]), equals: [])
+  }
+
   @Test(arguments: [
     ("", "127.0.0.1"), ("a, b", "a, b,127.0.0.1"), ("a, 127.0.0.1", "a, 127.0.0.1"), ("*", "*"),
     ("*, a", "*, a,127.0.0.1"),

@@ -19,6 +19,10 @@ struct SignedInTextTests {
     (#","Subject":"p1","SignedInBy":"logins""#, " by logins (p1)"),
     (#","Username":"p1","Subject":"p1","SignedInBy":"oidc""#, " by oidc as p1"),
     (#","SignedInBy":"token""#, " by token"),
+    (
+      #","Username":"al","SignedInBy":"oidc","SignedInUntil":"2026-01-01T00:00:00Z""#,
+      " by oidc as al, until 2026-01-01T00:00:00Z"
+    ),
     (#","SignedInBy":"guest""#, ""), ("", ""),
     (
       #","SignedInBy":"host","Username":"al","Source":"home","Policy":"p.json""#,

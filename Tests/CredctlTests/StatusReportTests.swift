@@ -246,6 +246,10 @@ struct EventLineTests {
     expect(
       try text(.state(.signedOut, identityID: nil)), equals: "1970-01-01T00:00:00Z work: signedOut")
     expect(try text(.state(.guest, identityID: b)).hasSuffix("work: guest as us-east-1:b"))
+    let alice = SignedIn(by: .oidc, username: "alice", subject: "00u1")
+    expect(
+      try text(.state(.signedIn, identityID: b, signedIn: alice))
+        .hasSuffix("work: signedIn as us-east-1:b by oidc as alice (00u1)"))
     expect(
       try text(.identityChanged(previous: nil, current: b))
         .hasSuffix("work: identity changed from none to us-east-1:b"))

@@ -76,6 +76,14 @@ struct CommandLineTests {
       "option '--wait' takes seconds from 0 to 300, such as 5 or 0.2, not '301'"
     ),
     (["env", "--user", "x"], "unknown option '--user': see 'credctl help'"),
+    (["login", "--user", "x"], "unknown option '--user'; did you mean '--username'?"),
+    (
+      ["account", "staff", "confirm", "--user", "x"],
+      "unknown option '--user'; did you mean '--username'?"
+    ),
+    (["help", "nonsense"], "there is no verb 'nonsense': see 'credctl help'"),
+    (["--socket", "/x", "help", "gte"], "there is no verb 'gte'; did you mean 'get'?"),
+    (["help", "account", "confrim"], "there is no action 'confrim'; did you mean 'confirm'?"),
     (["exec", "true"], "missing expected argument '-- <command> ...': see 'credctl help'"),
     (
       ["exec", "-p", "x", "--"], "missing expected argument '-- <command> ...': see 'credctl help'"
@@ -86,6 +94,33 @@ struct CommandLineTests {
     expect(try process.wait(), equals: 64)
     expect(process.output, equals: (arguments[0] == "env" ? "false\n" : ""))
     expect(process.errors, equals: "credctl: \(message)\n")
+  }
+
+  /// What comes after '--' is the command's.
+  @Test(arguments: ["exec", "serve"])
+  func theUsageShowsOptionsBeforeTheCommand(_ verb: String) throws {
+    let help = try ChildProcess([Programs.credctl, verb, "--help"])
+    expect(try help.wait(), equals: 0)
+    let usage = try #require(help.output.firstMatch(of: /USAGE: [^\n]*(\n +[^\n]+)*/)).output.0
+    let end = try #require(usage.firstRange(of: " -- "))
+    expect(usage[..<end.lowerBound].contains("--no-config"), "\(usage)")
+    expect(!usage[end.upperBound...].contains("-"), "\(usage)")
+  }
+
+  /// A host whose profiles have other names than `default`, as most hosts.
+  @Test
+  func whoNamesNoProfileIsToldTheCommandsThatWork() throws {
+    let host = try TestHost {
+      Configuration.http(url: $0.url + "/token") + Configuration.profile("work", endpoint: $0.url)
+        + Configuration.profile("closed", endpoint: $0.url, "allow_users = nobody-of-this-name")
+    }
+    let get = try host.credctl("get")
+    expect(get.status == 64 || get.status == 77, "\(get)")
+    expect(get.output, equals: "")
+    expect(get.errors.hasSuffix(": credctl get work\n"), "\(get)")
+    let exec = try host.credctl("exec", "--", "true")
+    expect(exec.errors.hasSuffix(": name one with '--profile', such as work\n"), "\(exec)")
+    expect(try host.credctl("get", "work").status, equals: 0)
   }
 
   @Test

@@ -201,12 +201,31 @@ struct EndpointTests {
         "AWS_CONTAINER_CREDENTIALS_FULL_URI=http://127.0.0.1:\(endpoint.port)/credentials/default"))
     expect(lines.contains("no_proxy=example.com,127.0.0.1"))
     expect(lines.contains("NO_PROXY=127.0.0.1"))
+    // The first use of the profile: there was no identity, which has the region.
+    for name in ["AWS_REGION", "AWS_DEFAULT_REGION"] {
+      expect(lines.contains("\(name)=us-east-1"), "\(outcome)")
+    }
     expect(!lines.contains { $0.contains("stray") })
     let prefix = "AWS_CONTAINER_AUTHORIZATION_TOKEN="
     let token = try #require(lines.first { $0.hasPrefix(prefix) }).dropFirst(prefix.count)
     expect(try endpoint.firstAnswer(String(token)).status, equals: 200)
     let failed = try endpoint.host.credctl("endpoint", "nothing")
     expect(failed.status != 0 && failed.output == "false\n")
+  }
+
+  @Test func withoutASignInTheRegionIsNotKnown() throws {
+    let endpoint = try EndpointHost { Configuration.password($0, "allow_users = * root") }
+    let outcome = try endpoint.host.credctl("endpoint")
+    expect(outcome.status, equals: 0, "\(outcome)")
+    expect(!outcome.output.contains("REGION"), "\(outcome)")
+    expect(
+      outcome.errors,
+      equals: "credctl: the region of profile 'default' is not known so far: set AWS_REGION\n")
+    let own = try endpoint.host.run(
+      [Programs.credctl, "--socket", endpoint.host.socketPath, "endpoint"],
+      environment: ["AWS_REGION": "eu-west-1"])
+    expect(own.output.contains("export AWS_DEFAULT_REGION='eu-west-1'"), "\(own)")
+    expect(own.errors, equals: "")
   }
 
   @Test func oneUserHasABoundedNumberOfConnections() throws {

@@ -43,7 +43,7 @@ struct EndpointTroubleTests {
     let refused = try run(words)
     expect(refused.status == 69 && refused.output.isEmpty, "\(refused)")
     expect(refused.errors.contains("modprobe tcp_diag"), "\(refused)")
-    expect(refused.errors.contains("'credctl serve --token-only'"), "\(refused)")
+    expect(refused.errors.contains("'credctl serve default --token-only'"), "\(refused)")
     expect(refused.errors.split(separator: "\n").count, equals: 1, "\(refused)")
     let trusting = try run(["serve", "--token-only"])
     expect(trusting.status == 0 && trusting.output == "started\n", "\(trusting)")

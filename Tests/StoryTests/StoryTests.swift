@@ -6,6 +6,7 @@ import Testing
 /// which a person has read.
 struct StoryTests {
   @Test func theFirstGet() throws { try expect(.firstGet) }
+  @Test func aProfileThatNobodyNamed() throws { try expect(.noName) }
   @Test func aWrongPasswordLeavesTheSession() throws { try expect(.wrongPassword) }
   @Test func aProviderThatIsAwayForAWhile() throws { try expect(.providerAway) }
   @Test func aSignInThatWasRevoked() throws { try expect(.revokedSignIn) }
@@ -41,6 +42,7 @@ struct StoryTests {
 /// The stories, by the names of their golden files.
 enum StoryName: String, CaseIterable {
   case firstGet = "first-get"
+  case noName = "no-name"
   case wrongPassword = "wrong-password"
   case providerAway = "provider-away"
   case revokedSignIn = "revoked-sign-in"
@@ -67,6 +69,7 @@ enum StoryName: String, CaseIterable {
   private func tell() throws -> Telling {
     switch self {
     case .firstGet: try Story.firstGet()
+    case .noName: try Story.noName()
     case .wrongPassword: try Story.wrongPassword()
     case .providerAway: try Story.providerAway()
     case .revokedSignIn: try Story.revokedSignIn()

@@ -28,8 +28,12 @@ public enum AccountArguments {
     guard !actions.contains(arguments[words[1]]) else {
       return moved(arguments, verb: words[0], action: words[1], profile: nil)
     }
-    let word = arguments[words[words.count > 2 ? 2 : 1]]
-    throw Failure(
+    throw unknown(arguments[words[words.count > 2 ? 2 : 1]])
+  }
+
+  /// The refusal of a word that is no action.
+  public static func unknown(_ word: String) -> Failure {
+    Failure(
       .usage,
       "there is no action '\(word)'"
         + NearestName.suggestion(word, in: actions, otherwise: ": see 'credctl help account'"))

@@ -18,32 +18,30 @@ public enum AccountReport {
     return PlainText.oneLine("a code was sent\(medium) to \(place)")
   }
 
-  /// The command by which the user signs in next.
-  public static func login(_ profile: String) -> String {
-    PlainText.oneLine("credctl login --profile \(ShellWord.quoted(profile))")
-  }
-
-  /// The command for another action.
-  public static func command(_ action: String, _ profile: String) -> String {
-    PlainText.oneLine("credctl account \(ShellWord.quoted(profile)) \(action)")
-  }
-
   /// The reply to `forget-device`: the sign-in of this host may stand on that device.
   public static func deviceForgotten(_ reply: JSONValue, _ profile: String) -> String {
     guard reply["State"]?.text == "signedOut" else { return "the device is forgotten\n" }
     return "the device is forgotten; it was that of this sign-in, which has ended: sign in again "
-      + "with '\(login(profile))'\n"
+      + "with '\(AdvisedCommand.login(profile))'\n"
   }
 
   /// The reply to `sign-up`.
-  public static func signedUp(_ reply: JSONValue, username: String) -> String {
-    let confirm = "credctl account confirm --username \(ShellWord.quoted(username))"
+  public static func signedUp(_ reply: JSONValue, _ profile: String, username: String) -> String {
+    let confirm = AdvisedCommand.account("confirm", profile, username: username)
     if let delivery = delivery(reply) {
       return PlainText.oneLine("\(delivery); confirm the account with '\(confirm)'") + "\n"
     }
     return reply["Confirmed"]?.bool ?? true
-      ? "the account is there; sign in with 'credctl login'\n"
+      ? "the account is there; sign in with '\(AdvisedCommand.login(profile, username: username))'\n"
       : "the account is to be confirmed\n"
+  }
+
+  /// The reply to `set-attributes`: a new address counts when its code came back.
+  public static func attributesSet(_ reply: JSONValue, _ profile: String) -> String {
+    guard let delivery = delivery(reply) else { return "the attributes are changed\n" }
+    let isPhone = reply["Delivery"]?["Medium"]?.text?.lowercased() == "sms"
+    let action = "verify-attribute \(isPhone ? "phone_number" : "email") --have-code"
+    return "\(delivery); then '\(AdvisedCommand.account(action, profile))'\n"
   }
 
   /// The reply to `get`: attributes and second factors, one in each line.

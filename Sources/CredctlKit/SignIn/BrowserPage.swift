@@ -34,7 +34,7 @@ public struct BrowserPage: Sendable, Equatable {
 
   public static let ended = BrowserPage(
     "410 Gone", "The sign-in has ended",
-    "This sign-in has ended: begin again with credctl login.")
+    "This sign-in has ended: begin again in the terminal.")
 
   public static let notFound = BrowserPage(
     "404 Not Found", "Nothing here", "This page belongs to no sign-in that goes on.")

@@ -161,8 +161,8 @@ struct EndpointVerb: Verb {
     abstract: "Print variables that lead AWS's SDKs to credd's HTTP endpoint.",
     discussion: """
       Programs that speak HTTP alone get their credentials there, and renew them by themselves. The \
-      token in the variables works for your processes on this host, until the next boot. On failure \
-      the shell gets 'false' to evaluate.
+      token in the variables works for your processes on this host, until the next boot. AWS_REGION \
+      and AWS_DEFAULT_REGION are set as by 'exec'. On failure the shell gets 'false' to evaluate.
 
         eval "$(credctl endpoint work)" && gdalinfo /vsis3/bucket/image.tif
       """)
@@ -179,10 +179,11 @@ struct EndpointVerb: Verb {
     let answer = try client.askAgain(
       for: .endpoint, profile: name, waiting: Waiting(), seconds: WaitLimits.margin
     ) { _ in RequestLine(operation: "endpoint", profile: name).finished() }
-    let variables = try CredentialVariables(
-      endpoint: answer.reply, leavesOutConfig: noConfig, environment: Environment.value(of:))
     var options = GetOptions(profile: name)
     options.leavesOutConfig = noConfig
+    let variables = try CredentialVariables(
+      endpoint: answer.reply, region: client.region(for: options), leavesOutConfig: noConfig,
+      environment: Environment.value(of:))
     Renewal(options: options).warnOfConfig()
     var text = try VariableFormat.sh.text(of: variables)
     defer { text.wipe() }
@@ -210,16 +211,17 @@ struct Exec: EnvironmentVerb {
   @OptionGroup var selection: ProfileOption
   @OptionGroup var lifetime: EnvironmentOptions
 
-  @Argument(
-    parsing: .postTerminator, help: "The command and its arguments, after '--'.",
-    completion: Completion.command)
-  var command: [String]
-
   @Flag(help: "Give the command an endpoint that renews, not keys that end.")
   var renew = false
 
   @Flag(help: "With --renew: hide ~/.aws/config from the command.")
   var noConfig = false
+
+  // The usage shows arguments in this order, and an option after '--' is one of the command's.
+  @Argument(
+    parsing: .postTerminator, help: "The command and its arguments, after '--'.",
+    completion: Completion.command)
+  var command: [String]
 
   func validate() throws {
     guard renew || !noConfig else {

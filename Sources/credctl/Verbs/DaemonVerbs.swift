@@ -17,16 +17,19 @@ struct Status: Verb {
   func run() throws {
     let profile = selection.given
     var pages = StatusPages()
+    var hidden: String?
     repeat {
       let answer = try client.ask(request(after: pages.next).finished(), for: .status)
       try pages.add(answer.reply)
+      hidden = answer.hidden
       if format.json, pages.isOnePage, profile == nil { return try answer.print() }
     } while pages.next != nil
     if format.json {
       let line = profile.map { StatusReport.line(pages.whole, profile: $0) } ?? pages.line
       return try StandardStream.output.write(line[...])
     }
-    let report = StatusReport(pages.whole, profile: profile, now: Clock.wallTime)
+    let report = StatusReport(
+      pages.whole, profile: profile, hidden: hidden, now: Clock.wallTime)
     try StandardStream.output.write(report.rendered(on: StandardStream.output.display))
   }
 
@@ -63,6 +66,9 @@ struct Profiles: Verb {
     guard !format.json else { return try answer.print() }
     try StandardStream.output.write(
       ProfileList.rendered(answer.reply, on: StandardStream.output.display))
+    // Scripts read the table alone.
+    guard StandardStream.output.isTerminal, let hidden = answer.hidden else { return }
+    StandardStream.error.report("credctl: these are of \(hidden)\n")
   }
 }
 

@@ -245,6 +245,16 @@ struct Login: SessionVerb {
   private func signIn(
     hasSecret: Bool = true, browser: BrowserMeans? = nil, with add: (inout RequestLine) -> Void
   ) throws(Failure) {
+    do throws(Failure) {
+      try signInOnce(hasSecret, browser, add)
+    } catch {
+      throw error.advising(username: UserName.known(username), profile: profile)
+    }
+  }
+
+  private func signInOnce(
+    _ hasSecret: Bool, _ browser: BrowserMeans?, _ add: (inout RequestLine) -> Void
+  ) throws(Failure) {
     var request = RequestLine(operation: "login", profile: profile)
     add(&request)
     if let customRoleArn { request.add("custom_role_arn", customRoleArn) }

@@ -3,7 +3,7 @@ import CredctlKit
 
 struct Identity: SessionVerb {
   static let configuration = CommandConfiguration(
-    abstract: "Show the session's state and IdentityId; asks no server.")
+    abstract: "Show the session's state, its IdentityId, and who is signed in; asks no server.")
 
   @ParentCommand var program: Credctl
   @OptionGroup var connection: SocketOption

@@ -12,12 +12,23 @@ struct AccountReportTests {
     let asked = try reply(
       #"{"Confirmed":false,"Delivery":{"Medium":"EMAIL","Destination":"a***@e***"}}"#)
     expect(
-      AccountReport.signedUp(asked, username: "al ice"),
+      AccountReport.signedUp(asked, "staff", username: "al ice"),
       equals: "a code was sent by e-mail to a***@e***; confirm the account with 'credctl account "
-        + "confirm --username 'al ice''\n")
+        + "staff confirm --username 'al ice''\n")
     expect(
-      AccountReport.signedUp(try reply("{}"), username: "a"),
-      equals: "the account is there; sign in with 'credctl login'\n")
+      AccountReport.signedUp(try reply("{}"), "staff", username: "a"),
+      equals: "the account is there; sign in with 'credctl login --profile staff --username a'\n")
+  }
+
+  @Test func namesTheAddressThatIsToBeProved() throws {
+    for (medium, name) in [("EMAIL", "email"), ("SMS", "phone_number")] {
+      let sent = try reply(#"{"Delivery":{"Medium":"\#(medium)","Destination":"x***"}}"#)
+      expect(
+        AccountReport.attributesSet(sent, "staff")
+          .hasSuffix("; then 'credctl account staff verify-attribute \(name) --have-code'\n"))
+    }
+    expect(
+      AccountReport.attributesSet(try reply("{}"), "staff"), equals: "the attributes are changed\n")
   }
 
   @Test func showsAttributesAndSecondFactors() throws {

@@ -59,8 +59,9 @@ struct AccountCommandTests {
     expect(try terminal.end(), equals: 0, "\(terminal.text)")
     let early = try host.credctl(
       input: "Lasting-12", "login", "--username", "carol", "--password-stdin")
+    expect(early.status, equals: 77)
     expect(
-      early.status == 77 && early.errors.contains("'credctl account default confirm'"), "\(early)")
+      early.errors.contains("'credctl account default confirm --username carol'"), "\(early)")
     let confirm = try TerminalProcess(host, "account", "confirm", "--username", "carol")
     try confirm.expect("Code for the account carol: ")
     let code = try host.sandbox.code(of: "carol")

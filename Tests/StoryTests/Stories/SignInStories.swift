@@ -19,6 +19,16 @@ extension Story {
     return try story.end()
   }
 
+  /// Alice names no profile, and then one that there is not.
+  static func noName() throws -> Telling {
+    let story = try Story("A profile that nobody named", Configured.work)
+    for words in ["get", "login", "exec -- true", "get wrok", "identity work", "get work"] {
+      try story.run(words)
+    }
+    try story.run("identity work")
+    return try story.end()
+  }
+
   /// Alice is signed in, and mistypes her password when she signs in once more.
   static func wrongPassword() throws -> Telling {
     let login = "login work --username alice --password-stdin"

@@ -90,7 +90,8 @@ struct TOTPAction: AccountVerb {
       request.add("code", code)
       if let name { request.add("name", name) }
     }
-    try print(answer, "the authenticator app is set up; 'credctl account mfa' turns it on\n")
+    let command = AdvisedCommand.account("mfa --preferred SOFTWARE_TOKEN_MFA", profile)
+    try print(answer, "the authenticator app is set up; '\(command)' turns it on\n")
   }
 }
 

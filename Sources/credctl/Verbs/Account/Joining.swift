@@ -44,7 +44,7 @@ struct SignUpAction: AccountVerb {
       if !attributes.isEmpty { request.add("attributes", attributes) }
       request.add(metadata: texts)
     }
-    try print(answer, AccountReport.signedUp(answer.reply, username: username))
+    try print(answer, AccountReport.signedUp(answer.reply, profile, username: username))
   }
 }
 
@@ -68,7 +68,8 @@ struct ConfirmAction: AccountVerb {
       request.add("code", code)
       request.add(metadata: texts)
     }
-    try print(answer, "the account is confirmed; sign in with '\(AccountReport.login(profile))'\n")
+    let login = AdvisedCommand.login(profile, username: username)
+    try print(answer, "the account is confirmed; sign in with '\(login)'\n")
   }
 }
 
@@ -115,7 +116,7 @@ struct ForgotPasswordAction: AccountVerb {
     try print(
       answer,
       "a code is on its way, if there is such an account; then "
-        + "'\(AccountReport.command("reset-password", profile))'\n")
+        + "'\(AdvisedCommand.account("reset-password", profile, username: username))'\n")
   }
 }
 
@@ -147,6 +148,7 @@ struct ResetPasswordAction: AccountVerb {
       request.add("password", password)
       request.add(metadata: texts)
     }
-    try print(answer, "the password is changed; sign in with '\(AccountReport.login(profile))'\n")
+    let login = AdvisedCommand.login(profile, username: username)
+    try print(answer, "the password is changed; sign in with '\(login)'\n")
   }
 }

@@ -67,9 +67,7 @@ struct SetAttributesAction: AccountVerb {
       request.add("attributes", values)
       request.add(metadata: texts)
     }
-    let delivery = AccountReport.delivery(answer.reply)
-      .map { "\($0); then 'credctl account verify-attribute NAME --have-code'" }
-    try print(answer, (delivery ?? "the attributes are changed") + "\n")
+    try print(answer, AccountReport.attributesSet(answer.reply, profile))
   }
 }
 
