@@ -7,6 +7,7 @@ extension ConfigurationReader {
     }
     checkEverybody(profile, section)
     checkEndpoints(profile, section)
+    checkRegions(of: profile, section)
     if section["source_profile"] != nil {
       checkDerived(profile, section)
     } else {

@@ -61,6 +61,7 @@ extension UserPoolSettings {
     reader.refuse(
       replicaRegion, AWSPartition(region: replicaRegion).rawValue, primary,
       of: "the pool's region", at: "replica_region", section)
+    reader.checkRegion(replicaRegion, at: "replica_region", unless: "replica_endpoint", section)
   }
 }
 

@@ -28,6 +28,9 @@ extension UserPoolSettings: ConfiguredBackend {
 
   func check(_ section: INISection, _ reader: inout ConfigurationReader) {
     reader.refusePlainHTTP("user_pool_endpoint", endpoint, section, isAllowed: allowPlainHTTP)
+    if let region = try? UserPoolID(userPoolID).region {
+      reader.checkRegion(region, at: "user_pool_id", unless: "user_pool_endpoint", section)
+    }
     checkReplica(section, &reader)
     checkHostedUI(section, &reader)
   }
