@@ -132,7 +132,8 @@ extension ConfigurationValue {
 
   private func hint(for name: Substring) -> String {
     name == "CREDENTIALS_DIRECTORY"
-      ? " (systemd sets it for a unit with LoadCredential= or SetCredential=)" : ""
+      ? " (systemd sets it for a unit with LoadCredential= or SetCredential=; if that was added while "
+        + "credd runs: 'systemctl restart credd')" : ""
   }
 }
 

@@ -193,7 +193,8 @@ struct ConfigurationValueTests {
     (
       "${CREDENTIALS_DIRECTORY}/x",
       "the environment variable CREDENTIALS_DIRECTORY is not set (systemd sets it for a unit with "
-        + "LoadCredential= or SetCredential=)"
+        + "LoadCredential= or SetCredential=; if that was added while credd runs: "
+        + "'systemctl restart credd')"
     ),
     ("${EMPTY}/x", "the environment variable EMPTY is empty"),
     ("/x/${", "'${' must be followed by a variable's name and '}'"),
