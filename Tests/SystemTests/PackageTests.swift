@@ -66,6 +66,47 @@ extension SystemTests {
       expect(try machine.sh("systemctl is-active credd.socket"), equals: "active")
     }
 
+    /// It may hold secrets. An administrator may decide otherwise.
+    @Test
+    func theConfigurationIsForRootAndTheService() throws {
+      let file = "/etc/credd/credd.conf"
+      let mode = "stat --format='%U:%G %a' \(file)"
+      try machine.sh("dpkg --purge credd && dpkg --install /root/credd.deb")
+      defer {
+        _ = try? machine.run("chown root:credd \(file); chmod 640 \(file)")
+        _ = try? machine.reset()
+      }
+      expect(try machine.sh(mode), equals: "root:credd 640")
+      expect(try machine.sh("stat --format='%U:%G %a' /etc/credd"), equals: "root:root 755")
+      let person = try machine.attempt("credd --check-config", as: "alice")
+      expect(person.status, equals: 78)
+      expect(
+        person.errors, equals: "cannot read \(file): Permission denied: run this check as root\n")
+      let root = try machine.attempt("credd --check-config")
+      expect(
+        root.output,
+        equals: "\(file): no profile, so nothing can be asked for; no errors, 1 warning\n")
+      // An upgrade changes nothing of it.
+      try machine.sh("chown root:root \(file); chmod 644 \(file); dpkg --install /root/credd.deb")
+      expect(try machine.sh(mode), equals: "root:root 644")
+    }
+
+    @Test
+    func aConfigurationThatTheServiceCannotReadIsSaidByTheCheckAndTheStatus() throws {
+      let file = "/etc/credd/credd.conf"
+      let told = "the user 'credd' cannot read '\(file)': 'chown root:credd' and 'chmod 0640' it"
+      try machine.sh("chown root:root \(file); chmod 600 \(file)")
+      defer { _ = try? machine.run("chown root:credd \(file); chmod 640 \(file)") }
+      let check = try machine.attempt("credd --check-config")
+      expect(check.status, equals: 78)
+      expect(check.errors.contains(told), "\(check.errors)")
+      try machine.sh("systemctl restart credd.service || true")
+      expect(try machine.property("StatusText"), equals: "configuration unusable: \(told)")
+      try machine.sh("chown root:credd \(file); chmod 640 \(file)")
+      expect(try machine.attempt("credd --check-config").status, equals: 0)
+      _ = try machine.accessKey(of: "alice")
+    }
+
     /// The units that only an administrator enables go with the package, and come back as they were.
     @Test
     func removalStopsWhatAnAdministratorEnabled() throws {
