@@ -6,6 +6,8 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 // NGROUPS_MAX of Linux.
@@ -73,7 +75,28 @@ int credd_group_id(const char *name, gid_t *gid) {
   return -ENOMEM;
 }
 
+size_t credd_list_names(bool of_groups, char *buffer, size_t size) {
+  size_t used = 0;
+  of_groups ? setgrent() : setpwent();
+  for (;;) {
+    const struct group *group = of_groups ? getgrent() : NULL;
+    const struct passwd *user = of_groups ? NULL : getpwent();
+    const char *name = group ? group->gr_name : user ? user->pw_name : NULL;
+    size_t length = name ? strlen(name) + 1 : 0;
+    if (!name || length > size - used) break;
+    memcpy(buffer + used, name, length);
+    used += length;
+  }
+  of_groups ? endgrent() : endpwent();
+  return used;
+}
+
 int credd_become_user(uid_t uid, gid_t gid, const gid_t *groups, size_t count) {
+  // Root may lock any memory, that user only up to the limit. Where root could not remove the limit, the
+  // user's next mapping would fail, and with it libraries, threads and the user database.
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) < 0) return -errno;
+  if (limit.rlim_cur != RLIM_INFINITY && munlockall() < 0) return -errno;
   if (setgroups(count, groups) < 0) return -errno;
   if (setresgid(gid, gid, gid) < 0) return -errno;
   if (setresuid(uid, uid, uid) < 0) return -errno;

@@ -48,6 +48,10 @@ struct Credd {
   private func run() -> Int32 {
     do throws(Ending) {
       guard !line.checkConfig else {
+        // Said also of a configuration with errors, since another one may be meant.
+        defer {
+          if !line.namesConfig, let notice = OwnConfiguration.notice { Self.complain(notice) }
+        }
         _ = try readConfiguration(nil)
         return EX_OK
       }
@@ -86,9 +90,23 @@ struct Credd {
       }
       try serve(configuration, passed, threshold, log)
     } catch {
-      log.error("cannot start: \(error)")
-      ServiceFailure.tell("cannot start: \(error)", number: error.number)
+      let reason = "\(error)\(advice(on: error))"
+      log.error("cannot start: \(reason)")
+      ServiceFailure.tell("cannot start: \(reason)", number: error.number)
       throw Ending(status: EX_OSERR)
+    }
+  }
+
+  /// What to do where another process listens already.
+  private func advice(on error: SystemError) -> String {
+    guard error.number == EADDRINUSE else { return "" }
+    switch error.operation {
+    case "listen on \(line.socket)":
+      return ": systemd or another credd listens there: choose another path by --socket PATH"
+    case "listen on \(line.tokenSocket ?? "")":
+      return ": systemd or another credd listens there: choose another path by --token-socket PATH"
+    default:
+      return ": another program listens there: choose another port by --endpoint ADDRESS:PORT"
     }
   }
 
@@ -113,19 +131,30 @@ struct Credd {
         reading = try ConfigurationFiles.read(line.config, beside: neighbours)
       }
     } catch {
-      Self.complain("\(error)")
-      throw unconfigured(["\(error)"], passed)
+      let problem = ConfigurationFiles.explained(error, of: line.config, isCheck: line.checkConfig)
+      Self.complain(problem)
+      throw unconfigured([problem], passed)
     }
     diagnostics = (reading.diagnostics + diagnostics).inReadingOrder
+    let errors = Self.report(diagnostics, unchecked)
+    guard let configuration = reading.configuration, errors.isEmpty else {
+      throw unconfigured(errors.map(\.description), passed, reading.understood)
+    }
+    if line.checkConfig {
+      print(ConfigurationSummary(reading, warnings: diagnostics.count, unmade: unchecked.count))
+    }
+    return configuration
+  }
+
+  /// - Returns: the errors. They come last, because systemctl shows only the end.
+  private static func report(_ diagnostics: [Diagnostic], _ unchecked: [String]) -> [Diagnostic] {
     let errors = diagnostics.filter { $0.severity == .error }
     for diagnostic in diagnostics where diagnostic.severity == .warning {
-      Self.complain("\(diagnostic)")
+      complain("\(diagnostic)")
     }
-    for check in unchecked { Self.complain("not checked: \(check)") }
-    // The errors come last, because systemctl shows only the end.
-    for error in errors { Self.complain("\(error)") }
-    if let configuration = reading.configuration, errors.isEmpty { return configuration }
-    throw unconfigured(errors.map(\.description), passed, reading.understood)
+    for check in unchecked { complain("not checked: \(check)") }
+    for error in errors { complain("\(error)") }
+    return errors
   }
 
   /// `systemctl status` shows one line; the journal has all problems.

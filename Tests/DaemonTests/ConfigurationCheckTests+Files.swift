@@ -36,24 +36,41 @@ extension ConfigurationCheckTests {
       type = http
       url = https://auth.example.com/token
       header.X-Team = infra
+      header.User-Agent = credd
       header_file.X-Api-Key = \(secret)
       [backend script]
       type = exec
       command = /bin/true
       environment.KEY = abc
+      environment.LC_ALL = C
       environment_file.OTHER = \(secret)
       """, mode: mode)
     let process = try check(file: path)
     expect(process.status, equals: 0, "\(process.errors)")
     let words =
-      "every user of this host can read this value: if it is a secret, write it to a file "
-      + "of its own, and name that by"
+      "every user of this host can read this value: if it is a secret, 'chmod o-r' \(path), or write it "
+      + "to a file of its own, and name that by"
     let expected = [
       "\(path):4: warning: header.X-Team: \(words) 'header_file.X-Team'",
-      "\(path):9: warning: environment.KEY: \(words) 'environment_file.KEY'",
+      "\(path):10: warning: environment.KEY: \(words) 'environment_file.KEY'",
     ]
     let told = complaints(process).filter { $0.contains("every user of this host") }
     expect(told.map(String.init), equals: mode == 0o644 ? expected : [])
+    // Nobody else reaches a file in a folder that is closed.
+    try FileManager.default.createDirectory(
+      atPath: path + ".closed", withIntermediateDirectories: true,
+      attributes: [.posixPermissions: 0o700])
+    try FileManager.default.copyItem(atPath: path, toPath: path + ".closed/credd.conf")
+    let closed = try check(file: path + ".closed/credd.conf")
+    expect(!closed.errors.contains("every user of this host"), "\(closed.errors)")
+  }
+
+  @Test
+  func aStartWarnsOfAValueThatEverybodyCanReadToo() throws {
+    let host = try TestHost { Configuration.usual($0, backend: "header.X-Api-Key = abc") }
+    let words = "warning: header.X-Api-Key: every user of this host can read this value"
+    try Deadline.usual.wait(for: "the warning") { host.log.contains(words) }
+    expect(!host.log.contains("abc"))
   }
 
   @Test(.enabled(if: Programs.installed("openssl") != nil, "takes openssl"))

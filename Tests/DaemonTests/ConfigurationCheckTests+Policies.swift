@@ -51,8 +51,8 @@ extension ConfigurationCheckTests {
     let folder = "/run/credentials/credd.service"
     expect(
       process.errors.contains(
-        "not checked: profile narrow: policy_file: \(folder)/policy is there while credd.service runs "
-          + "alone"), "\(process.errors)")
+        "not checked: profile narrow: policy_file: \(folder)/policy exists only while credd.service runs"
+      ), "\(process.errors)")
     // A process of the unit that sees the folder reads it.
     let given = try Stage.current().newFile("credentials")
     try FileManager.default.createDirectory(atPath: given, withIntermediateDirectories: true)
@@ -80,36 +80,18 @@ extension ConfigurationCheckTests {
       "\(process.errors)")
   }
 
-  /// A host with the daemon's user.
-  private static let withUser = """
-    import ctypes, os, subprocess, sys
-    libc = ctypes.CDLL(None, use_errno=True)
-    assert libc.unshare(0x20000) == 0
-    assert libc.mount(None, b"/", None, 0x44000, None) == 0
-    users = sys.argv[1].encode()
-    with open("/etc/passwd") as old, open(users, "w") as new:
-        new.write("credd:x:61234:61234::/:/bin/false\\n")
-        new.writelines(line for line in old if not line.startswith("credd:"))
-    assert libc.mount(users, b"/etc/passwd", None, 0x1000, None) == 0
-    sys.exit(subprocess.run(sys.argv[2:]).returncode)
-    """
-
   @Test(
     .enabled(if: geteuid() == 0 && PythonScript.canRun, "takes root and python3"),
     arguments: [
-      (61234, 0o600, nil), (0, 0o644, nil), (0, 0o600, "cannot be read: Permission denied"),
+      (61234, 0o600, nil), (0, 0o644, nil),
+      (0, 0o600, "cannot be read by the user 'credd': 'chown root:credd' and 'chmod 0640' it"),
       (4242, 0o644, "belongs to uid 4242, not to root or credd's user"),
     ] as [(UInt32, Int, String?)])
   func rootChecksAsTheDaemonsUser(_ owner: UInt32, _ mode: Int, _ fault: String?) throws {
     let policy = try file("policy.json", Self.policy, mode: mode)
     expect(unsafe chown(policy, owner, owner), equals: 0)
     let path = try file("credd.conf", text(policy), mode: 0o644)
-    let process = try ChildProcess(
-      [
-        try #require(Programs.installed("python3")), try file("user.py", Self.withUser),
-        try Stage.current().newFile("passwd"), Programs.credd, "--config", path, "--check-config",
-      ])
-    try process.wait()
+    let process = try checkOnAHostWithTheUser(path)
     expect(process.status, equals: fault == nil ? 0 : EX_CONFIG, "\(process.errors)")
     expect(process.errors.contains("not checked"), equals: false, "\(process.errors)")
     let lines = process.errors.split(separator: "\n")

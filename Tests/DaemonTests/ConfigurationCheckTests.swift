@@ -21,18 +21,27 @@ struct ConfigurationCheckTests {
     return process
   }
 
-  /// What is checked as root, where the host has no user `credd`, is said in one line.
+  /// All but whether root may become the user `credd`.
   func complaints(_ process: ChildProcess) -> [Substring] {
     process.errors.split(separator: "\n").filter { !$0.hasPrefix("not checked: whether the user") }
   }
 
   @Test
-  func goodFileIsSilence() throws {
+  func aGoodFileIsCountedInOneLine() throws {
     let sandbox = try Sandbox()
-    let process = try check(Configuration.usual(sandbox) + "\nallow_users = *\n").process
+    let (process, path) = try check(Configuration.usual(sandbox) + "\nallow_users = *\n")
     expect(process.status, equals: 0)
-    expect(process.output.isEmpty)
+    expect(process.output, equals: "\(path): 1 profile, 1 backend, no errors\n")
     expect(complaints(process).isEmpty, "\(process.errors)")
+  }
+
+  @Test
+  func anEmptyFileGivesNothingAndItsCheckSaysSo() throws {
+    let (process, path) = try check("; nothing\n")
+    expect(process.status, equals: 0)
+    expect(
+      process.output,
+      equals: "\(path): no profile, so nothing can be asked for; no errors, 1 warning\n")
   }
 
   /// The example names files that this host does not have; nothing else is wrong with it.
@@ -58,6 +67,7 @@ struct ConfigurationCheckTests {
     let sandbox = try Sandbox()
     let (open, file) = try check(Configuration.usual(sandbox))
     expect(open.status, equals: 0)
+    expect(open.output, equals: "\(file): 1 profile, 1 backend, no errors, 1 warning\n")
     expect(open.errors.contains("warning: profile 'default' admits every user of this host"))
     expect(open.errors.contains("\(file):"))
     let (meant, _) = try check(Configuration.usual(sandbox) + "\nallow_users = * bob\n")

@@ -140,8 +140,12 @@ struct credd_user {
 // Looks up a user by name, or by uid if `name` is NULL. May block for long, as NSS may ask a
 // network. 1: found; 0: there is no such user; -errno: the database gave no answer.
 int credd_look_up_user(uid_t uid, const char *name, bool with_groups, struct credd_user *user);
+// The names of the host's users, or groups, each with a NUL after it, as many as fit: returns their
+// bytes. May block for long; not for two threads at once.
+size_t credd_list_names(bool of_groups, char *buffer, size_t size);
 // Gives up root for good and becomes that user, without asking a database. Waits for all threads of
-// the process, which become the user too. 0 or -errno.
+// the process, which become the user too. Unlocks the memory where the user may not lock it. 0 or
+// -errno.
 int credd_become_user(uid_t uid, gid_t gid, const gid_t *groups, size_t count);
 // Starts a detached thread with all signals blocked, because the loop's thread handles signals. 0
 // or an error number.

@@ -25,7 +25,11 @@ public struct DaemonCommandLine: Equatable, Sendable {
   }
 
   /// The main file; the fragments in its `.d` directory are read too.
-  public private(set) var config = "/etc/credd/credd.conf"
+  public private(set) var config = DaemonCommandLine.hostConfig
+  /// The main file of the host's own daemon.
+  public static let hostConfig = "/etc/credd/credd.conf"
+  /// Whether the command line names the file.
+  public private(set) var namesConfig = false
   /// The path to bind if systemd passed no socket.
   public private(set) var socket = "/run/credd/credd.sock"
   /// Where to serve HTTP clients if systemd passed no socket for them; nil: nowhere.
@@ -63,7 +67,8 @@ public struct DaemonCommandLine: Equatable, Sendable {
       --token-socket <path>   Bind this path for LoadCredential= of units, where
                               systemd passed no socket for it. (default: none)
       --check-config          Check the configuration, print all of its problems,
-                              and exit.
+                              or that it has none, and exit. Root checks it as
+                              the user credd.
       --log-level <level>     error, warning, notice, info or debug. (values:
                               error, warning, notice, info, debug)
       --version               Show the version.
@@ -92,7 +97,9 @@ public struct DaemonCommandLine: Equatable, Sendable {
     let name = String(parts[0])
     let attached = parts.count > 1 ? String(parts[1]) : nil
     switch Option(rawValue: name) {
-    case .config: config = try Self.value(name, attached, &rest)
+    case .config:
+      config = try Self.value(name, attached, &rest)
+      namesConfig = true
     case .socket: socket = try Self.value(name, attached, &rest)
     case .endpoint: endpoint = try Self.address(Self.value(name, attached, &rest))
     case .tokenSocket: tokenSocket = try Self.value(name, attached, &rest)

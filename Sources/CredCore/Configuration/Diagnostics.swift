@@ -136,6 +136,8 @@ public struct ConfigurationReading: Sendable, Equatable {
   /// The line of each key, by the section's title without brackets and the key: `backend corp/url`;
   /// and the line of each header, under only the title.
   public let positions: [String: SourcePosition]
+  /// The files that were read, the main file first.
+  public let files: [String]
 
   /// The line of a key, or of its section's header.
   public func position(of key: String, in section: String) -> SourcePosition? {

@@ -56,7 +56,8 @@ public struct Configuration: Sendable, Equatable {
     return ConfigurationReading(
       configuration: reader.diagnostics.hasErrors ? nil : reader.configuration,
       understood: reader.configuration,
-      diagnostics: reader.diagnostics.inOrder(), positions: reader.positions)
+      diagnostics: reader.diagnostics.inOrder(), positions: reader.positions,
+      files: sources.map(\.name))
   }
 }
 

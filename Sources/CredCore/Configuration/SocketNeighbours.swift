@@ -71,7 +71,7 @@ extension ConfigurationReading {
     guard !errors.isEmpty else { return self }
     return ConfigurationReading(
       configuration: nil, understood: understood,
-      diagnostics: (diagnostics + errors).inReadingOrder, positions: positions)
+      diagnostics: (diagnostics + errors).inReadingOrder, positions: positions, files: files)
   }
 }
 

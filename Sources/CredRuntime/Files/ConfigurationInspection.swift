@@ -14,12 +14,11 @@ public struct ConfigurationInspection {
   private let user: ServiceUser
   /// Why policies' files were not looked at, by their paths.
   private let unseenPolicies: [String: String]
-  /// A separate wait for names, so that a dead user database does not use up the time for files.
-  private var names: BoundedWait
+  var nameCheck: NameCheck
   private var files = BoundedWait()
   public private(set) var diagnostics: [Diagnostic] = []
   /// The checks that could not be made, each with the reason.
-  public private(set) var unchecked: [String] = []
+  public internal(set) var unchecked: [String] = []
 
   /// Reads the configuration, too, and the files of policies as the daemon's user.
   ///
@@ -33,13 +32,14 @@ public struct ConfigurationInspection {
     let sources = try ConfigurationFiles.sources(of: path)
     var names = BoundedWait()
     user = ServiceUser(becoming: &names)
-    self.names = names
+    nameCheck = NameCheck(.host, names)
     let policies = PolicyCheck(user, credentials: credentials)
     reading = ConfigurationFiles.read(sources, policyFile: policies.read, beside: neighbours)
     unseenPolicies = policies.unseen
     self.credentials = credentials
     scope = .everything
     if let problem = user.unchecked { unchecked.append(problem) }
+    checkReading(of: path)
   }
 
   private init(_ reading: ConfigurationReading, _ scope: Scope) {
@@ -48,7 +48,7 @@ public struct ConfigurationInspection {
     self.scope = scope
     user = ServiceUser()
     unseenPolicies = [:]
-    names = BoundedWait()
+    nameCheck = NameCheck(.host, BoundedWait())
   }
 
   /// What is looked at.
@@ -91,6 +91,15 @@ public struct ConfigurationInspection {
     return inspection.diagnostics
   }
 
+  /// Root has read the configuration; can the daemon's user? Another file than the host's may be a draft.
+  private mutating func checkReading(of path: String) {
+    guard user.became else { return }
+    let isHosts = path == DaemonCommandLine.hostConfig
+    for refusal in ConfigurationFiles.refusals(of: path, to: ReadAccess(user: ServiceUser.name)) {
+      diagnostics.append(Diagnostic(severity: isHosts ? .error : .warning, message: refusal))
+    }
+  }
+
   public mutating func run() {
     let configuration = reading.understood
     checkNames(configuration)
@@ -120,20 +129,22 @@ public struct ConfigurationInspection {
       }
     }
     if let identity = backend.kind.clientIdentity { check(identity, &place) }
-    if scope == .everything { backend.kind.valueKeys.forEach { checkValue(of: $0, &place) } }
+    if scope == .everything || looksAtContentsAlone {
+      backend.kind.valueKeys.forEach { checkValue(of: $0, &place) }
+    }
   }
 
-  /// A value that stands in the configuration itself.
+  /// A value that stands in the configuration itself. credd cannot tell whether it is a secret.
   private mutating func checkValue(of key: String, _ place: inout Place) {
     place.key = key
-    guard let path = reading.position(of: key, in: place.section)?.file,
-      let facts = look(at: path, place, { FileFacts(path) }), facts.mode & S_IROTH != 0
+    guard let path = reading.position(of: key, in: place.section)?.file, isWanted(path),
+      look(at: path, place, { FileFacts(path).isOpenToAll }) ?? false
     else { return }
     let family = key.prefix { $0 != "." }
     warn(
       place,
-      "every user of this host can read this value: if it is a secret, write it to a file of its own, "
-        + "and name that by '\(family)_file\(key.dropFirst(family.count))'")
+      "every user of this host can read this value: if it is a secret, 'chmod o-r' \(path), or write it to "
+        + "a file of its own, and name that by '\(family)_file\(key.dropFirst(family.count))'")
   }
 
   private mutating func check(_ profile: ProfileSettings) {
@@ -157,11 +168,6 @@ public struct ConfigurationInspection {
     }
   }
 
-  private mutating func checkRegion(_ region: String, _ place: Place) {
-    guard !region.isEmpty, !AWSPartition.knows(region: region) else { return }
-    warn(place, "AWS has no region '\(region)' that credd knows of")
-  }
-
   private mutating func checkAccess(_ profile: ProfileSettings, _ place: inout Place) {
     place.key = "allow_executables"
     for path in profile.allowExecutables
@@ -171,9 +177,6 @@ public struct ConfigurationInspection {
         warn(place, "'\(path)' is not there: \(SystemError("", number: facts.failure).reason)")
       }
     }
-    place.key = profile.regionOfSTS == nil ? "identity_pool_id" : "region"
-    // In the direct flow it would be an error.
-    if profile.flow != .direct { checkRegion(profile.regionOfSTS ?? profile.region, place) }
     // If a list contained a mistake, it was not read.
     guard reading.configuration != nil else { return }
     // Without lists of its own, a derived profile admits those whom its source admits.
@@ -197,7 +200,7 @@ public struct ConfigurationInspection {
   // MARK: Files
 
   /// A key of a section.
-  private struct Place {
+  struct Place {
     let section: String
     var key = ""
   }
@@ -217,7 +220,7 @@ public struct ConfigurationInspection {
     case S_IFDIR: return fail(place, "'\(path)' is a directory")
     default: return checkOther(path, content, place)
     }
-    if content.isSecret, facts.mode & S_IROTH != 0, !looksAtContentsAlone {
+    if content.isSecret, facts.isOpenToAll, !looksAtContentsAlone {
       warn(place, "every user of this host can read '\(path)': 'chmod o-r' it")
     }
     if let fault = facts.fault { failContent(place, "'\(path)' \(fault)") }
@@ -288,6 +291,7 @@ public struct ConfigurationInspection {
     if let reason = user.reasonUnseen(path, number, credentials: credentials) {
       return unchecked.append("\(place.section): \(place.key): \(reason)")
     }
+    if let access = user.access(number) { return fail(place, access.refusal(of: path)) }
     fail(place, "cannot open '\(path)': \(SystemError("", number: number).reason)")
   }
 
@@ -299,7 +303,9 @@ public struct ConfigurationInspection {
     guard facts.kind == S_IFREG else { return fail(place, "'\(path)' is no program") }
     if facts.cannotRun != 0 {
       if user.isStranger { return unreadable(path, facts.cannotRun, place) }
-      fail(place, "'\(path)' cannot be run: \(SystemError("", number: facts.cannotRun).reason)")
+      let reason = SystemError("", number: facts.cannotRun).reason
+      let user = user.became ? " by the user '\(ServiceUser.name)'" : ""
+      fail(place, "'\(path)' cannot be run\(user): \(reason)")
     }
   }
 
@@ -315,51 +321,6 @@ public struct ConfigurationInspection {
     if facts.kind != S_IFSOCK { fail(place, "'\(path)' is no socket") }
   }
 
-  // MARK: Users and groups
-
-  private mutating func checkNames(_ configuration: Configuration) {
-    if let group = configuration.daemon.adminGroup {
-      checkGroup(group, Place(section: "daemon", key: "admin_group"))
-    }
-    for (name, profile) in configuration.profiles.sorted(by: { $0.key < $1.key }) {
-      var place = Place(section: "profile \(name)", key: "allow_groups")
-      for group in profile.allowGroups { checkGroup(group, place) }
-      place.key = "allow_users"
-      for user in profile.allowUsers where user != AccessRule.everybody { checkUser(user, place) }
-      place.key = "impersonate"
-      for user in profile.impersonate { checkUser(user, place) }
-    }
-  }
-
-  private mutating func checkGroup(_ name: String, _ place: Place) {
-    guard !name.utf8.allSatisfy(\.isDigit) else { return }
-    ask("group '\(name)'", place) {
-      var gid: UInt32 = 0
-      return unsafe credd_group_id(name, &gid)
-    }
-  }
-
-  private mutating func checkUser(_ name: String, _ place: Place) {
-    guard !name.utf8.allSatisfy(\.isDigit) else { return }
-    ask("user '\(name)'", place) {
-      var user = unsafe credd_user()
-      return unsafe credd_look_up_user(0, name, false, &user)
-    }
-  }
-
-  private mutating func ask(
-    _ what: String, _ place: Place, _ body: @escaping @Sendable () -> Int32
-  ) {
-    let wasOver = names.isOver
-    let result = names.wait(for: body)
-    if result == 0 { return warn(place, "the host has no \(what)") }
-    guard result ?? -1 < 0 else { return }
-    let problem =
-      result.map { "fails: \(SystemError("", number: -$0).reason)" }
-      ?? (wasOver ? "was not asked: checks before it hung" : "does not answer")
-    unchecked.append("\(place.section): \(place.key): \(what): the user database \(problem)")
-  }
-
   // MARK: Results
 
   private mutating func fail(_ place: Place, _ message: String) {
@@ -370,7 +331,7 @@ public struct ConfigurationInspection {
     add(scope.severityOfContents, place, message)
   }
 
-  private mutating func warn(_ place: Place, _ message: String) { add(.warning, place, message) }
+  mutating func warn(_ place: Place, _ message: String) { add(.warning, place, message) }
 
   private mutating func add(_ severity: Diagnostic.Severity, _ place: Place, _ message: String) {
     diagnostics.append(

@@ -91,6 +91,8 @@ struct FileFacts: Sendable {
   var failure: Int32 = 0
   var mode: mode_t = 0
   var size = 0
+  /// Whether every user of the host can read it: it may be in a folder that is closed to others.
+  var isOpenToAll = false
   /// The errno if the file cannot be run; only where that was asked.
   var cannotRun: Int32 = 0
   /// What is wrong with its content, or with the size of that.
@@ -100,7 +102,7 @@ struct FileFacts: Sendable {
 
   init(_ path: String) {
     var facts = stat()
-    if unsafe stat(path, &facts) != 0 { failure = errno } else { take(facts) }
+    if unsafe stat(path, &facts) != 0 { failure = errno } else { take(facts, path) }
   }
 
   init(running path: String) {
@@ -126,7 +128,7 @@ struct FileFacts: Sendable {
       failure = errno
       return
     }
-    take(facts)
+    take(facts, path)
     guard kind == S_IFREG else { return }
     fault = content.fault(ofSize: size)
     guard fault == nil, size <= Self.longestRead else { return }
@@ -158,8 +160,20 @@ struct FileFacts: Sendable {
     return try? content(in: descriptor, facts.size).get()
   }
 
-  private mutating func take(_ facts: stat) {
+  private mutating func take(_ facts: stat, _ path: String) {
     mode = facts.st_mode
     size = Int(facts.st_size)
+    isOpenToAll = mode & S_IROTH != 0 && Self.everybodyReaches(path)
+  }
+
+  /// Whether no folder that the path names is closed to others.
+  private static func everybodyReaches(_ path: String) -> Bool {
+    var place = path.hasPrefix("/") ? "" : "."
+    for part in path.split(separator: "/").dropLast() {
+      place += "/\(part)"
+      var facts = stat()
+      guard unsafe stat(place, &facts) == 0, facts.st_mode & S_IXOTH != 0 else { return false }
+    }
+    return true
   }
 }

@@ -34,7 +34,7 @@ public enum ConfigurationFiles {
     return sources
   }
 
-  private static func fragments(of path: String) throws(SystemError) -> [String] {
+  static func fragments(of path: String) throws(SystemError) -> [String] {
     let folder = path + ".d"
     guard let stream = unsafe opendir(folder) else {
       if errno == ENOENT { return [] }

@@ -24,7 +24,8 @@ final class PolicyCheck {
     case .success(let content): return .success(content)
     case .failure(let refusal):
       guard let reason = user.reasonUnseen(path, refusal.number, credentials: credentials) else {
-        return .failure(InvalidValue(refusal.reason))
+        return .failure(
+          InvalidValue(user.access(refusal.number)?.predicate(of: path) ?? refusal.reason))
       }
       unseen[path] = reason
     case nil: break

@@ -11,6 +11,8 @@ struct ServiceUser {
   /// Whether a person started this process, which is not the daemon. It may be unable to open files that
   /// the daemon can open.
   let isStranger: Bool
+  /// Whether root became the daemon's user for the check.
+  let became: Bool
   /// To whom files belong that nobody else may change.
   let owners: Set<uid_t>
   /// The check that could not be made, with the reason.
@@ -18,7 +20,7 @@ struct ServiceUser {
 
   /// The user of a daemon that looks at its own files.
   init() {
-    (isDaemons, isStranger) = (true, false)
+    (isDaemons, isStranger, became) = (true, false, false)
     owners = [0, geteuid()]
     unchecked = nil
   }
@@ -28,14 +30,20 @@ struct ServiceUser {
   ///
   /// - Parameter names: waits for the user database.
   init(becoming names: inout BoundedWait) {
-    let isRoot = geteuid() == 0
-    isStranger = !isRoot && !ServiceDirectory.isService
+    // In a unit, root is the daemon's own user.
+    let isRoot = geteuid() == 0 && !ServiceDirectory.isService
+    isStranger = geteuid() != 0 && !ServiceDirectory.isService
     let user = isRoot || isStranger ? names.wait(for: { FoundUser(Self.name) }) : nil
     let failure = isRoot ? Self.become(user) : nil
     isDaemons = failure == nil
-    unchecked = failure.map {
-      "whether the user '\(Self.name)' may open the files: \($0); they were opened as root"
-    }
+    became = isRoot && failure == nil
+    // Without that user, credd runs as somebody else.
+    unchecked =
+      user?.result == 0
+      ? nil
+      : failure.map {
+        "whether the user '\(Self.name)' may open the files: \($0); they were opened as root"
+      }
     // After a change of the user.
     var owners: Set<uid_t> = [0, geteuid()]
     if isStranger, let user, user.result > 0 { owners.insert(user.uid) }
@@ -60,10 +68,16 @@ struct ServiceUser {
     if let credentials, path.hasPrefix(credentials + "/"), number == ENOENT || number == EACCES {
       return ServiceDirectory.isService
         ? "\(path): systemd shows it to the daemon alone, which opens it at the reload"
-        : "\(path) is there while credd.service runs alone"
+        : "\(path) exists only while credd.service runs"
     }
     guard number == EACCES, !isDaemons || isStranger else { return nil }
     return "\(path): \(SystemError("", number: number).reason) for this user"
+  }
+
+  /// In whose words an errno is told that a check as the daemon's user met; nil if it may be about this
+  /// process, or is another one.
+  func access(_ number: Int32) -> ReadAccess? {
+    became && number == EACCES ? ReadAccess(user: Self.name) : nil
   }
 }
 

@@ -253,13 +253,17 @@ struct ConfigurationRuleTests {
   }
 
   @Test func valuesOfFilesAreNamedByTheirKeys() {
-    let http = backend("http", "url = https://h/\nheader.X = 1\nheader_file.X-Key = /k")
+    let http = backend(
+      "http", "url = https://h/\nheader.X = 1\nheader.ACCEPT = x/y\nheader_file.X-Key = /k")
     let files = (http?.kind as? HTTPBackendSettings)?.headerFiles ?? []
     expect(
       files.map { [$0.key, $0.name, $0.path] }, equals: [["header_file.X-Key", "X-Key", "/k"]])
     expect(http?.kind.namedFiles.map(\.key), equals: ["header_file.X-Key"])
     expect(http?.kind.valueKeys, equals: ["header.X"])
-    let exec = backend("exec", "command = /bin/x\nenvironment.B = 1\nenvironment_file.A = /k")
+    let exec = backend(
+      "exec",
+      "command = /bin/x\nenvironment.B = 1\nenvironment.LC_ALL = C\nenvironment.PATH = /bin\n"
+        + "environment_file.A = /k")
     expect(exec?.kind.namedFiles.map(\.key), equals: ["command", "environment_file.A"])
     expect(exec?.kind.valueKeys, equals: ["environment.B"])
   }

@@ -29,7 +29,16 @@ extension ExecBackendSettings: BackendKind {
       + environmentFiles.compactMap(\.namedFile)
   }
 
-  public var valueKeys: [String] { environment.keys.sorted().map { "environment.\($0)" } }
+  public var valueKeys: [String] {
+    environment.keys.filter { !Self.openVariables.contains($0) && !$0.hasPrefix("LC_") }.sorted()
+      .map { "environment.\($0)" }
+  }
+
+  /// Variables that hold no secret: places, languages and regions. The URL of a proxy may have a password.
+  private static let openVariables: Set = [
+    "PATH", "HOME", "TMPDIR", "LANG", "LANGUAGE", "TZ", "AWS_REGION", "AWS_DEFAULT_REGION",
+    "CREDENTIALS_DIRECTORY",
+  ]
 
   public func place(of issuer: ProviderIssuer?) -> [String?] { command }
 }

@@ -68,7 +68,15 @@ extension HTTPBackendSettings: BackendKind {
     ].compactMap(\.self) + headerFiles.compactMap(\.namedFile)
   }
 
-  public var valueKeys: [String] { headers.map { "header.\($0.name)" } }
+  public var valueKeys: [String] {
+    headers.map(\.name).filter { !Self.openHeaders.contains($0.lowercased()) }
+      .map { "header.\($0)" }
+  }
+
+  /// Headers that hold no secret: they say what the client is, and what it takes.
+  private static let openHeaders: Set = [
+    "accept", "accept-encoding", "accept-language", "cache-control", "user-agent",
+  ]
 
   public var clientIdentity: ClientIdentity? {
     clientCertificate.map { certificate in

@@ -1,0 +1,26 @@
+internal import CredCore
+internal import Glibc
+
+/// The configuration of a person's own credd (systemd/user/credd.service), which hides the host's credd
+/// from that person's programs.
+public enum OwnConfiguration {
+  /// For a check of the host's configuration by a person who has one of their own; else nil.
+  public static var notice: String? {
+    guard geteuid() != 0, !ServiceDirectory.isService, let path, unsafe access(path, F_OK) == 0
+    else { return nil }
+    return
+      "\(DaemonCommandLine.hostConfig) is the host's; your own credd reads \(path): check that by "
+      + "'credd --config \(path) --check-config'"
+  }
+
+  /// As systemd expands `%E` for a user's units.
+  private static var path: String? {
+    let folder = folder("XDG_CONFIG_HOME") ?? folder("HOME").map { $0 + "/.config" }
+    return folder.map { $0 + "/credd/credd.conf" }
+  }
+
+  private static func folder(_ variable: String) -> String? {
+    unsafe getenv(variable).map { unsafe String(cString: $0) }
+      .flatMap { $0.hasPrefix("/") ? $0 : nil }
+  }
+}
