@@ -74,8 +74,8 @@ extension ConfigurationCheckTests {
     expect(
       complaints(process).map(String.init),
       equals: [
-        "\(path):4: bearer_token_file: the user 'credd' cannot read '\(token)': \(file)",
-        "\(path):5: ca_file: the user 'credd' cannot enter '\(folder)': \(open)",
+        "\(path):4: bearer_token_file: the user 'credd' cannot read \(token): \(file)",
+        "\(path):5: ca_file: the user 'credd' cannot enter \(folder): \(open)",
       ])
   }
 
@@ -85,7 +85,7 @@ extension ConfigurationCheckTests {
     let path = try file("credd.conf", text(""), mode: 0o600)
     let process = try checkOnAHostWithTheUser(path, isHosts: isHosts)
     let told =
-      "the user 'credd' cannot read '\(isHosts ? "/etc/credd/credd.conf" : path)': 'chown root:credd' and "
+      "the user 'credd' cannot read \(isHosts ? "/etc/credd/credd.conf" : path): 'chown root:credd' and "
       + "'chmod 0640' it"
     expect(complaints(process).map(String.init), equals: [isHosts ? told : "warning: " + told])
     expect(process.status, equals: isHosts ? EX_CONFIG : 0)
@@ -188,7 +188,7 @@ extension ConfigurationCheckTests {
     expect(
       process.errors,
       equals:
-        "the user 'games' cannot read '\(closed)': 'chown root:games' and 'chmod 0640' it\n")
+        "the user 'games' cannot read \(closed): 'chown root:games' and 'chmod 0640' it\n")
   }
 
   @Test

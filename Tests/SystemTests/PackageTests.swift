@@ -94,7 +94,7 @@ extension SystemTests {
     @Test
     func aConfigurationThatTheServiceCannotReadIsSaidByTheCheckAndTheStatus() throws {
       let file = "/etc/credd/credd.conf"
-      let told = "the user 'credd' cannot read '\(file)': 'chown root:credd' and 'chmod 0640' it"
+      let told = "the user 'credd' cannot read \(file): 'chown root:credd' and 'chmod 0640' it"
       try machine.sh("chown root:root \(file); chmod 600 \(file)")
       defer { _ = try? machine.run("chown root:credd \(file); chmod 640 \(file)") }
       let check = try machine.attempt("credd --check-config")

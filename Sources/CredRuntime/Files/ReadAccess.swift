@@ -9,15 +9,15 @@ struct ReadAccess {
   /// Why a file that gave EACCES cannot be read, with what to do.
   func refusal(of path: String) -> String {
     if let folder = Self.closedFolder(on: path) {
-      return "\(cannot) enter '\(folder)': \(openFolder)"
+      return "\(cannot) enter \(folder): \(openFolder)"
     }
-    return "\(cannot) read '\(path)': \(openFile)"
+    return "\(cannot) read \(path): \(openFile)"
   }
 
   /// The same, to follow the file's path.
   func predicate(of path: String) -> String {
     if let folder = Self.closedFolder(on: path) {
-      return "cannot be read, since \(cannot) enter '\(folder)': \(openFolder)"
+      return "cannot be read, since \(cannot) enter \(folder): \(openFolder)"
     }
     return "cannot be read by the user '\(user)': \(openFile)"
   }
@@ -25,9 +25,9 @@ struct ReadAccess {
   /// Why a folder that gave EACCES cannot be listed, with what to do.
   func refusal(toList folder: String) -> String {
     if let above = Self.closedFolder(on: folder) {
-      return "\(cannot) enter '\(above)': \(openFolder)"
+      return "\(cannot) enter \(above): \(openFolder)"
     }
-    return "\(cannot) list '\(folder)': \(openFolder)"
+    return "\(cannot) list \(folder): \(openFolder)"
   }
 
   private var cannot: String { "the user '\(user)' cannot" }
