@@ -4,6 +4,8 @@
 #define CURL_DISABLE_DEPRECATION
 #include "CCurl.h"
 
+#include <string.h>
+
 #include "CLoad.h"
 
 #define FUNCTIONS(X)                                                                              \
@@ -75,6 +77,17 @@ CURLcode credd_curl_status(CURL *easy, long *status) {
 int credd_curl_peer(CURL *easy, const char **address, long *port) {
   return curl.easy_getinfo(easy, CURLINFO_PRIMARY_IP, address) == CURLE_OK &&
          curl.easy_getinfo(easy, CURLINFO_PRIMARY_PORT, port) == CURLE_OK && *address && **address;
+}
+
+const char *credd_curl_certificate(CURL *easy, const char *field) {
+  struct curl_certinfo *info = NULL;
+  if (curl.easy_getinfo(easy, CURLINFO_CERTINFO, &info) != CURLE_OK) return NULL;
+  if (!info || info->num_of_certs < 1) return NULL;
+  size_t length = strlen(field);
+  for (struct curl_slist *line = info->certinfo[0]; line; line = line->next)
+    if (!strncmp(line->data, field, length) && line->data[length] == ':')
+      return line->data + length + 1;
+  return NULL;
 }
 
 CURLcode credd_curl_set_narrator(CURL *easy, curl_debug_callback callback, void *context) {

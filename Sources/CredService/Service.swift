@@ -211,6 +211,14 @@ extension SessionService: EndpointReceiving {
   /// - Parameter lock: nil if the lock cannot be made.
   package func endpointStarted(_ lock: EndpointLock?) { owners.http.started(lock) }
 
+  /// Called after the token socket has given a token.
+  package func tokenGiven(for profile: String, to owner: TokenOwner) {
+    let isKnown = configuration.profiles[profile] != nil
+    owners.http.tokenGiven(
+      for: profile, to: owner,
+      suggestion: isKnown ? nil : configuration.nameIndex.suggestion(for: profile))
+  }
+
   /// The problem of the endpoint's port; nil if there is none.
   package var endpointProblem: String? {
     get { owners.door.problem }

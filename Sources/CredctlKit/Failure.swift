@@ -132,7 +132,9 @@ extension Failure {
     let isUpstream = ["BackendUnavailable", "CognitoUnavailable"].contains(refusal.code)
     if isUpstream, refusal.retryAfter == nil { row.status = .unavailable }
     var message = PlainText.oneLine(refusal.message.isEmpty ? refusal.code : refusal.message)
-    if let advice = Self.advice(refusal, row) {
+    if let whole = Self.joined(message, row, refusal) {
+      message = whole
+    } else if let advice = Self.advice(refusal, row) {
       // A line has at most one colon, and none after a semicolon: otherwise the advice would seem
       // to explain only the last part.
       let isJoined = message.contains(": ") || message.contains("; ")
@@ -145,6 +147,18 @@ extension Failure {
     isEndOfDaemon = refusal.code == ProtocolErrorCode.shuttingDown.rawValue
   }
 
+  /// A message that asks for another sign-in, with the command in that place: the advice stands once. Nil
+  /// for another message.
+  private static func joined(
+    _ message: String, _ row: RefusalTable.Row, _ refusal: Refusal
+  ) -> String? {
+    guard let advice = advice(refusal, row), advice.hasPrefix("sign in with '"),
+      let place = message.firstRange(of: "sign in again")
+    else { return nil }
+    let (before, after) = (message[..<place.upperBound], message[place.upperBound...])
+    return "\(before)\(advice.dropFirst("sign in".count))\(after)"
+  }
+
   private static func advice(_ refusal: Refusal, _ row: RefusalTable.Row) -> String? {
     // The table would name the profile that was asked for, but the sign-in is its source's.
     guard refusal.reason != SignInReason.derivedProfile else { return nil }
@@ -153,7 +167,7 @@ extension Failure {
       return seconds > 0 ? "ask again in \(seconds) s" : "ask again"
     }
     // The daemon knows more than the table. If its message names a command, no advice is added.
-    let isTold = ["credctl ", ProtocolError.signInElsewhere].contains {
+    let isTold = ["credctl ", "add root to allow_users", ProtocolError.signInElsewhere].contains {
       refusal.message.contains($0)
     }
     return isTold ? nil : row.advice

@@ -22,19 +22,44 @@ public enum TransportError: Error, Equatable, Sendable {
   case system(call: String, text: String)
 }
 
+/// What credctl runs in, as far as its advice depends on it.
+public struct Surroundings: Sendable {
+  /// Whether it is a container, in which nobody starts the host's credd.
+  public var isContainer: Bool
+  /// Whether SELinux may have refused something.
+  public var hasSELinux: Bool
+
+  public init(isContainer: Bool = false, hasSELinux: Bool = false) {
+    self.isContainer = isContainer
+    self.hasSELinux = hasSELinux
+  }
+
+  /// By the marks that podman, docker and systemd-nspawn leave.
+  public init(environment: (String) -> String?, exists: (String) -> Bool) {
+    let marks = ["/run/.containerenv", "/.dockerenv"]
+    isContainer =
+      environment("container").map { !$0.isEmpty } ?? false || marks.contains(where: exists)
+    hasSELinux = exists("/sys/fs/selinux/enforce")
+  }
+}
+
 extension Failure {
   /// Says what to do about a failed exchange with the daemon.
-  public init(_ error: TransportError, at socket: SocketPath) {
+  public init(
+    _ error: TransportError, at socket: SocketPath, in surroundings: Surroundings = Surroundings()
+  ) {
     let path = socket.path
     switch error {
     case .noListener:
       self.init(
-        .unavailable, "credd is not running (no listener at \(path)): \(socket.startAdvice)")
+        .unavailable,
+        "credd is not running (no listener at \(path)): \(socket.startAdvice(in: surroundings))")
       isAbsenceOfDaemon = true
     case .notPermitted:
       self.init(
         .notPermitted,
-        "no permission to connect to \(path): ask the administrator for access to that socket")
+        "no permission to connect to \(path): ask the administrator for access to that socket"
+          + (surroundings.hasSELinux ? "; if SELinux refuses it, 'ausearch -m avc' says so" : ""))
     case .pathTooLong(let limit):
       self.init(.usage, "the socket path \(path) is longer than \(limit) bytes: use a shorter one")
     case .connectTimedOut(let seconds):
@@ -68,9 +93,12 @@ extension Failure {
 }
 
 extension SocketPath {
-  fileprivate var startAdvice: String {
+  fileprivate func startAdvice(in surroundings: Surroundings) -> String {
     switch origin {
-    case .system: "start it with 'systemctl start credd.socket'"
+    // The folder, not the socket: a new socket would leave the mount of the old one.
+    case .system where surroundings.isContainer:
+      "mount \(Self.folder(of: path)) into this container, and let credd run on its host"
+    case .system: "start it with 'systemctl enable --now credd.socket'"
     case .userManager: "start it with 'systemctl --user start credd.socket'"
     case .given: "start credd there, or correct --socket or $CREDD_SOCKET"
     }

@@ -224,6 +224,10 @@ struct Client {
     return connection
   }
 
+  private static var surroundings: Surroundings {
+    Surroundings(environment: Environment.value(of:), exists: exists)
+  }
+
   /// Connects, and asks the kernel who listens before it sends anything.
   private func connect(seconds: Int, _ secret: SecretDelivery) throws(Failure) -> ControlSocket {
     var attemptsLeft = SocketWait.attempts
@@ -242,7 +246,7 @@ struct Client {
         guard error == .noListener, attemptsLeft > 0,
           SocketPath.mayAppear(
             argument: argument, environment: Environment.value(of:), exists: Self.exists)
-        else { throw Failure(error, at: path) }
+        else { throw Failure(error, at: path, in: Self.surroundings) }
         attemptsLeft -= 1
         usleep(UInt32(SocketWait.milliseconds * 1000))
       }

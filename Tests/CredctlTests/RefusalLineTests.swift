@@ -192,7 +192,7 @@ struct RefusalLineTests {
         BackendUnavailable 75 backend 'corp' answered with a web page; check for a captive portal or a proxy
         BackendUnavailable 75 backend 'corp' has a fault; it is tried again
         BackendUnavailable 75 backend 'corp' wants to redirect, which credd does not follow; check the URL, or for a captive portal
-        BackendRejected 69 backend 'corp' finds the request wrong; check url and method; tell the administrator of this host
+        BackendRejected 69 backend 'corp' finds the request wrong: check url and method, and whether it knows this identity_pool_id and developer_provider; tell the administrator of this host
         BackendUnavailable 75 backend 'corp' sent a reply that cannot be used
 
         """)
@@ -230,21 +230,25 @@ struct RefusalLineTests {
 
   @Test func transport() {
     let failures: [TransportFailure] = [
-      .nameResolution, .connect, .tls, .certificate, .timeout, .reset, .tooLarge, .malformed,
-      .noLibrary, .fileOverdue,
+      .nameResolution, .connect, .tls, .notTLS, .certificate, .otherHost, .ownFile, .clientRefused,
+      .timeout, .reset, .tooLarge, .malformed, .noLibrary, .fileOverdue,
     ]
     let rows =
-      failures.map(FailureTable.transport) + [
+      failures.map { FailureTable.transport($0) } + [
         FailureTable.html, FailureTable.redirect, FailureTable.malformedReply,
         FailureTable.wrongPool,
       ]
     expect(
       lines(.backend("corp"), rows),
       equals: """
-        BackendUnavailable 75 backend 'corp': its host name cannot be resolved; check the network, DNS and the URL
+        BackendUnavailable 75 backend 'corp': its host name cannot be resolved; check the URL, the network and DNS
         BackendUnavailable 75 backend 'corp' cannot be reached; check the network, the URL and the proxy
         BackendUnavailable 75 backend 'corp': the TLS handshake failed; it is tried again
-        BackendUnavailable 75 backend 'corp': its certificate is not trusted for this host; check ca_file, this host's clock, or a captive portal
+        BackendUnavailable 75 backend 'corp': the port does not speak TLS; is it http:// ? check the URL, or for a captive portal
+        BackendUnavailable 75 backend 'corp': its certificate is not trusted; check ca_file, this host's clock, or for a captive portal
+        BackendUnavailable 75 backend 'corp': its certificate is for another host; check the URL, or for a captive portal
+        BackendUnavailable 69 backend 'corp' was not called: this host's client certificate cannot be used; check ca_file, client_certificate and client_key; tell the administrator of this host
+        BackendUnavailable 75 backend 'corp' does not accept this host's client certificate, or wants one; check client_certificate
         BackendUnavailable 75 backend 'corp' did not answer in time; it is tried again
         BackendUnavailable 75 backend 'corp' broke the connection off; it is tried again
         BackendUnavailable 75 backend 'corp' sent more than its limit; the answer was dropped
@@ -268,6 +272,8 @@ struct RefusalLineTests {
       ProtocolError(.signInRequired, "the sign-in is no longer accepted"),
       ProtocolError(
         .signInRequired, "the sign-in is no longer accepted: Cognito does not accept the token"),
+      ProtocolError(
+        .signInRequired, "backend 'staff' no longer accepts this session: sign in again (Revoked)"),
       ProtocolError(.signInFailed, "another sign-in to the same profile took its place"),
       ProtocolError(.signInFailed, "a logout of the same profile came in between"),
       ProtocolError(.timeout, "no answer from upstream yet; the sign-in goes on"),
@@ -285,6 +291,7 @@ struct RefusalLineTests {
         SignInRequired 77 this sign-in has no developer token: sign in with 'credctl login --profile work'
         SignInRequired 77 the sign-in is no longer accepted: sign in with 'credctl login --profile work'
         SignInRequired 77 the sign-in is no longer accepted: Cognito does not accept the token; sign in with 'credctl login --profile work'
+        SignInRequired 77 backend 'staff' no longer accepts this session: sign in again with 'credctl login --profile work' (Revoked)
         SignInFailed 77 another sign-in to the same profile took its place
         SignInFailed 77 a logout of the same profile came in between
         Timeout 75 no answer from upstream yet; the sign-in goes on
@@ -305,7 +312,10 @@ struct RefusalLineTests {
       ProtocolError(
         .unknownProfile,
         "no profile is configured on this host: ask its administrator to add one to credd.conf"),
-      ProtocolError(.accessDenied, "profile 'work' is not available to you"),
+      ProtocolError(.accessDenied, "profile 'work' is not available to 'eve'"),
+      ProtocolError(
+        .accessDenied,
+        "profile 'work' is not open to root: run it without sudo, or add root to allow_users"),
       ProtocolError(
         .accessDenied,
         "uid 7 has no user name on this host, and profile 'work' needs one (with user_identifier = "
@@ -329,7 +339,8 @@ struct RefusalLineTests {
         TooManyRequests 75 this user has too many connections: try again later
         UnknownProfile 64 there is no profile 'wrok'; did you mean 'work'?
         UnknownProfile 64 no profile is configured on this host: ask its administrator to add one to credd.conf
-        AccessDenied 77 profile 'work' is not available to you: ask the administrator for access
+        AccessDenied 77 profile 'work' is not available to 'eve': ask the administrator for access
+        AccessDenied 77 profile 'work' is not open to root: run it without sudo, or add root to allow_users
         AccessDenied 77 uid 7 has no user name on this host, and profile 'work' needs one (with user_identifier = {uid} it would need none): ask the administrator for access
         AccessDenied 77 only root may see everyone's sessions: ask the administrator for access
         Timeout 75 the host's user database did not say who uid 7 is: ask again in 5 s
@@ -348,7 +359,7 @@ struct RefusalLineTests {
       lines(
         .backend("script"), rows + [FailureTable.execNotStarted, FailureTable.execKilled]),
       equals: """
-        BackendRejected 77 backend 'script' does not know this user: ask those who run it, or check user_identifier and url
+        BackendRejected 77 backend 'script' does not know this user: ask those who run it, or check user_identifier
         BackendUnavailable 75 backend 'script' is not available now; it is tried again
         BackendRejected 77 backend 'script' refuses this user: ask those who run it for access
         BackendUnavailable 69 backend 'script': its command cannot be run as configured; check command; tell the administrator of this host

@@ -52,11 +52,40 @@ struct TransportErrorTests {
     expect(
       message(.system),
       equals: "credd is not running (no listener at /run/credd/credd.sock): "
-        + "start it with 'systemctl start credd.socket'")
+        + "start it with 'systemctl enable --now credd.socket'")
     expect(
       message(resolve(nil, ["XDG_RUNTIME_DIR": "/run/user/7"], existing: user))
         .hasSuffix("start it with 'systemctl --user start credd.socket'"))
     expect(message(resolve("/arg")).hasSuffix("or correct --socket or $CREDD_SOCKET"))
+  }
+
+  @Test func inAContainerTheHostsSocketIsMounted() {
+    func message(_ marks: [String], _ environment: [String: String] = [:]) -> String {
+      let surroundings = Surroundings(
+        environment: { environment[$0] }, exists: { marks.contains($0) })
+      return Failure(.noListener, at: .system, in: surroundings).message
+    }
+    for container in [
+      message(["/run/.containerenv"]), message(["/.dockerenv"]),
+      message([], ["container": "systemd-nspawn"]),
+    ] {
+      expect(
+        container,
+        equals: "credd is not running (no listener at /run/credd/credd.sock): "
+          + "mount /run/credd into this container, and let credd run on its host")
+    }
+    expect(message([], ["container": ""]).hasSuffix("'systemctl enable --now credd.socket'"))
+  }
+
+  @Test func whereSELinuxMayRefuseItIsAskedToo() {
+    func message(_ exists: Bool) -> String {
+      Failure(
+        .notPermitted, at: .system,
+        in: Surroundings(environment: { _ in nil }, exists: { _ in exists })
+      ).message
+    }
+    expect(message(true).hasSuffix("if SELinux refuses it, 'ausearch -m avc' says so"))
+    expect(message(false).hasSuffix("ask the administrator for access to that socket"))
   }
 
   @Test func endsWithTheStatusOfTheError() {

@@ -73,7 +73,7 @@ struct CallerTests {
     let refused = try host.credctl(credctl, as: .games, "get")
     expect(refused.status, equals: 77)
     expect(refused.output.isEmpty)
-    expect(refused.errors.contains("'default' is not available to you"))
+    expect(refused.errors.contains("'default' is not available to 'games'"))
     // A profile that does not exist looks the same as one that is not theirs.
     let unknown = try host.credctl(credctl, as: .games, "get", "--profile", "other")
     expect(unknown.status, equals: 77)

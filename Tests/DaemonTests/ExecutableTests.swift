@@ -31,7 +31,7 @@ struct ExecutableTests {
     expect(try host.credctl(right, as: .games, "get").status, equals: 0)
     let refused = try host.credctl(wrong, as: .games, "get")
     expect(refused.status, equals: 77)
-    expect(refused.errors.contains("'default' is not available to you"))
+    expect(refused.errors.contains("'default' is not available to 'games'"))
     expect(host.log.contains("executable=\(wrong)"))
     expect(
       try host.credctl(wrong, as: .games, "get", "--profile", "other").errors,

@@ -100,7 +100,10 @@ struct ImpersonationTests {
     expect(
       try refusal(host, #"{"user":"not-there"}"#), equals: #"the host knows no user "not-there""#)
     // To act for others is not to be allowed oneself.
-    expect(try refusal(host, "{}"), equals: "profile 'default' is not available to you")
+    expect(
+      try refusal(host, "{}"),
+      equals:
+        "profile 'default' is not open to root: run it without sudo, or add root to allow_users")
   }
 
   @Test

@@ -21,7 +21,7 @@ struct UnmappedCallerTests {
     let credctl = try Stage.current().executable(Programs.credctl)
     let refused = try host.credctl(credctl, as: .nobody, "get")
     expect(refused.status, equals: 77)
-    expect(refused.errors.contains("'default' is not available to you"))
+    expect(refused.errors.contains("'default' is not available to uid 65534"))
     expect(
       try host.credctl(credctl, as: .nobody, "get", "--profile", "other").errors,
       equals: refused.errors.replacing("'default'", with: "'other'"))
@@ -79,7 +79,7 @@ struct UnmappedCallerTests {
       expect(try refused.wait(), equals: 77)
       expect(refused.output.isEmpty)
       // The daemon's refusal, not credctl's own of a listener that it does not know.
-      expect(refused.errors.contains("is not available to you"), "\(refused.errors)")
+      expect(refused.errors.contains("is not available to uid 65534"), "\(refused.errors)")
     }
     expect(daemon.errors.contains("the kernel has no uid for it"), "\(daemon.errors)")
     let socket = try StreamSocket(unixPath: path)

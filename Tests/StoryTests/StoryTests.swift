@@ -17,6 +17,7 @@ struct StoryTests {
   @Test func aLimitThatIsHit() throws { try expect(.hitLimit) }
   @Test func aSocketWithACap() throws { try expect(.cappedSocket) }
   @Test func aProfileThatIsDerived() throws { try expect(.derivedProfile) }
+  @Test func theMistakesOfAFirstHour() throws { try expect(.firstMistakes) }
   @Test func aRoleThatLacksTrust() throws { try expect(.missingTrust) }
 
   @Test(
@@ -54,6 +55,7 @@ enum StoryName: String, CaseIterable {
   case cappedSocket = "capped-socket"
   case derivedProfile = "derived-profile"
   case missingTrust = "missing-trust"
+  case firstMistakes = "first-mistakes"
 
   /// Each story is told once, for its text and its alerts.
   private static let tellings = Mutex<[Self: Result<Telling, any Error>]>([:])
@@ -81,6 +83,7 @@ enum StoryName: String, CaseIterable {
     case .cappedSocket: try Story.cappedSocket()
     case .derivedProfile: try Story.derivedProfile()
     case .missingTrust: try Story.missingTrust()
+    case .firstMistakes: try Story.firstMistakes()
     }
   }
 }

@@ -75,7 +75,7 @@ extension SystemTests {
       let outcome = try machine.attempt("credctl get", as: "alice")
       expect(outcome.status, equals: 69)
       expect(outcome.output.isEmpty)
-      expect(outcome.errors.contains("systemctl start credd.socket"))
+      expect(outcome.errors.contains("systemctl enable --now credd.socket"))
       expect(try machine.attempt("test -e /run/credd/credd.sock").status, equals: 1)
     }
 

@@ -26,6 +26,9 @@ CURLcode credd_curl_set_header_reader(CURL *easy, credd_curl_data_callback callb
 CURLcode credd_curl_status(CURL *easy, long *status);
 // The numeric address and the port of the server of a transfer that has ended; 0 if there is none.
 int credd_curl_peer(CURL *easy, const char **address, long *port);
+// A field of the certificate that the server showed, such as "Subject", if CURLOPT_CERTINFO was set
+// and the certificate is trusted; else NULL. It lives as long as the handle.
+const char *credd_curl_certificate(CURL *easy, const char *field);
 // Makes libcurl report what it does, including headers and bodies, which the callback must drop.
 CURLcode credd_curl_set_narrator(CURL *easy, curl_debug_callback callback, void *context);
 // `begins` is called for each socket before it connects. `ends` is called when the connection is

@@ -160,7 +160,9 @@ extension STS.RoleQuery {
     try Self.check(arn: roleARN, "RoleArn")
     guard sessionName.isRoleSessionName else {
       throw InvalidInput(
-        field: "RoleSessionName", reason: "is not 2 to 64 letters, digits or any of _+=,.@-")
+        field: "role_session_name",
+        reason:
+          "gives \(sessionName.quoted), which is not 2 to 64 letters, digits or any of _+=,.@-")
     }
     if let duration, !Limits.Upstream.roleSeconds.contains(duration) {
       throw InvalidInput(field: "DurationSeconds", reason: "is not 900 to 43200")

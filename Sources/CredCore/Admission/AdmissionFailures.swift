@@ -31,7 +31,7 @@ extension UpstreamFailure {
 
   /// A call that was not made because too many wait before it.
   static func queueFull(_ upstream: Upstream) -> Self {
-    var full = Self(upstream, FailureTable.queueFull, retryAfter: .seconds(5))
+    var full = Self(upstream, FailureTable.queueFull(of: upstream), retryAfter: .seconds(5))
     full.isWithheld = true
     return full
   }

@@ -116,6 +116,18 @@ extension ProfileSettings {
 }
 
 extension Profile {
+  /// Where the configuration has the host of its STS from.
+  public var stsOrigin: HostOrigin {
+    .aws("sts_endpoint", placeSettings.stsEndpoint, region: root.regionKey)
+  }
+
+  /// Where the configuration has the host of its Cognito from.
+  public var cognitoOrigin: HostOrigin {
+    .aws("cognito_endpoint", settings.cognitoEndpoint, region: regionKey)
+  }
+
+  private var regionKey: String { directRole == nil ? "identity_pool_id" : "region" }
+
   fileprivate var regionOfSTS: String { derivation?.sts.host.region ?? settings.region }
 
   /// The settings that say how its STS is reached.

@@ -97,6 +97,18 @@ extension EndpointReply {
       EndpointStatus(error), code: error.code.rawValue, message: error.message, omitsBody: false)
   }
 
+  /// The answer to a request whose token was given to its bearer, for another profile. It does not depend
+  /// on whether there are such profiles.
+  public static func tokenOfOtherProfile(_ own: String, asked: String) -> EndpointReply {
+    let refusal = EndpointRefusal.token
+    return error(
+      refusal.status, code: refusal.code,
+      message:
+        "this token is for profile '\(own)', not '\(asked)': name one profile in the URL and in "
+        + "LoadCredential=, then restart the unit, or run credctl endpoint \(asked)",
+      omitsBody: false)
+  }
+
   /// The daemon has no valid configuration.
   public static let unconfigured = error(
     .unavailable, code: ProtocolErrorCode.internal.rawValue,

@@ -3,6 +3,7 @@
 extension FailureTable {
   /// The first row that fits.
   static func oidc(_ reply: HTTPReply, _ error: OAuthError?, _ purpose: OIDCPurpose) -> Row {
+    if let row = wantsTLS(reply) { return row }
     // Such a server has a fault, even if the error is about the token.
     if let row = ofTheServer(reply, hasError: error != nil) { return row }
     if let error, let row = rows(of: purpose).first(where: { $0.name == error.name }) { return row }

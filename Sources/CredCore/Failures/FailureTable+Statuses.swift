@@ -31,9 +31,18 @@ extension FailureTable {
 
   // MARK: Calls that Admission prevents
 
-  static let queueFull = Row(
-    .throttled(retryAfter: nil), .throttled, .expected,
-    " has more calls waiting than its rate limit lets through; it is tried again")
+  static func queueFull(of upstream: Upstream) -> Row {
+    let keys =
+      switch upstream {
+      case .cognitoIdentity:
+        "get_id_rate_limit, get_credentials_rate_limit or get_openid_token_rate_limit allows"
+      case .sts: "assume_role_rate_limit allows"
+      case .backend: "rate_limit or max_parallel of its section allows"
+      }
+    return Row(
+      .throttled(retryAfter: nil), .throttled, .expected,
+      " has more calls waiting than \(keys); it is tried again")
+  }
   static let notAsked = Row(
     .transient(retryAfter: nil), nil, .expected,
     " was not asked: waiting for other calls or servers took the time of this check")
@@ -43,38 +52,11 @@ extension FailureTable {
 
   // MARK: No reply, or a reply that cannot be read
 
-  static func transport(_ failure: TransportFailure) -> Row {
-    switch failure.kind {
-    case .nameResolution:
-      unavailable(
-        ": its host name cannot be resolved; check the network, DNS and the URL",
-        evidence: .certain)
-    case .connect:
-      unavailable(
-        " cannot be reached; check the network, the URL and the proxy", evidence: .certain)
-    case .tls:
-      unavailable(
-        ": the TLS handshake failed; it is tried again", .operatorMustAct, evidence: .certain)
-    case .certificate:
-      unavailable(
-        ": its certificate is not trusted for this host; check ca_file, this host's clock, or a "
-          + "captive portal", .operatorMustAct, evidence: .certain)
-    case .timeout: unavailable(" did not answer in time; it is tried again", evidence: .likely)
-    case .reset: unavailable(" broke the connection off; it is tried again", evidence: .likely)
-    case .tooLarge:
-      unavailable(" sent more than its limit; the answer was dropped", .operatorMustAct)
-    case .malformed:
-      unavailable(" did not answer in HTTP; check the URL", .operatorMustAct, evidence: .likely)
-    case .noLibrary:
-      unavailable(
-        " cannot be called: a library cannot be loaded on this host; check credd's journal and the "
-          + "packages of libcurl and OpenSSL", .operatorMustAct, evidence: .certain)
-    case .fileOverdue: fileOverdue
-    }
-  }
-
   static let html = unavailable(webPageMessage, .operatorMustAct, evidence: .likely)
   private static let refusalPage = unavailable(webPageMessage, .operatorMustAct)
+  private static let notFoundPage = unavailable(
+    " answered with a web page: check the path of its URL (nothing was found there), or for a captive "
+      + "portal or a proxy", .operatorMustAct)
   private static let webPageMessage =
     " answered with a web page; check for a captive portal or a proxy"
   /// 407, which only a proxy sends (RFC 9110 §15.5.8).
@@ -86,7 +68,7 @@ extension FailureTable {
     .operatorMustAct, evidence: .likely)
   static let malformedReply = unavailable(" sent a reply that cannot be used", .operatorMustAct)
 
-  private static func unavailable(
+  static func unavailable(
     _ message: String, _ severity: UpstreamFailure.Severity = .expected,
     evidence: UpstreamFailure.Evidence = .none
   ) -> Row {
@@ -103,6 +85,7 @@ extension FailureTable {
     switch reply.status {
     case 300..<400, 407, 429, 500...: return nil
     case 401: return unauthorizedPage
+    case 404: return notFoundPage
     // A simple framework may have sent it about this one user.
     case 400..<500: return refusalPage
     default: return html
@@ -125,10 +108,7 @@ extension FailureTable {
       Row(
         .refusedByBackend, .backendRejected, .expected,
         " refuses this user: ask those who run it for access")
-    case 404:
-      Row(
-        .unknownUser, .backendRejected, .expected,
-        " does not know this user: ask those who run it, or check user_identifier and url")
+    case 404: unknownUser("user_identifier and url")
     case 407: proxyRefuses
     case 408: unavailable(" did not get the request in time; it is tried again")
     case 409:
@@ -143,9 +123,49 @@ extension FailureTable {
     case 400..<500:
       Row(
         .permanentConfiguration, .backendRejected, .operatorMustAct,
-        " finds the request wrong; check url and method")
+        " finds the request wrong: check url and method, and whether it knows this identity_pool_id "
+          + "and developer_provider")
     default: malformedReply
     }
+  }
+
+  private static func unknownUser(_ keys: String) -> Row {
+    Row(
+      .unknownUser, .backendRejected, .expected,
+      " does not know this user: ask those who run it, or check \(keys)")
+  }
+
+  /// A web server that has nothing at the URL's path says so, and perhaps a simple framework about this one
+  /// user. A web page may be a gateway's: see ``webPage(_:)``.
+  static let nothingAtPath = Row(
+    .permanentConfiguration, nil, .operatorMustAct,
+    " has nothing at this path, or does not know this user: check url, then user_identifier")
+
+  /// Whether a reply is one of those with which web servers and frameworks answer at an unknown path. A
+  /// backend that knows no user says so in words of its own, or in none.
+  static func isOfPath(_ reply: HTTPReply, _ said: String?) -> Bool {
+    let text = (said ?? reply.frameworksDetail ?? "").lowercased()
+    switch reply.status {
+    case 404:
+      return ["not found", "not found."].contains(text)
+        || ["404 ", "cannot post ", "cannot get "].contains(where: { text.hasPrefix($0) })
+    // Amazon API Gateway's.
+    case 403: return text == "missing authentication token"
+    default: return false
+    }
+  }
+
+  /// A backend passes on that Cognito does not know the pool for which it asked, whatever status it gives.
+  static let backendMissesPool = Row(
+    .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
+    " says that Cognito does not know the identity pool: check identity_pool_id, its region, and whose "
+      + "AWS account the backend uses")
+
+  /// The words of Cognito as a backend may repeat them.
+  static func missesPool(_ said: String?) -> Bool {
+    guard let said = said?.lowercased() else { return false }
+    return said.contains(bytesOf: "resourcenotfoundexception")
+      && said.contains(bytesOf: "identitypool")
   }
 
   /// 401 or 403 with `"Code":"HostNotAuthorized"`: the backend does not accept this host. That
@@ -211,7 +231,7 @@ extension FailureTable {
   static func exec(exitStatus: Int32) -> Row {
     switch exitStatus {
     case 67:  // EX_NOUSER
-      backend(status: 404)
+      unknownUser("user_identifier")
     case 69, 75:  // EX_UNAVAILABLE, EX_TEMPFAIL
       unavailable(" is not available now; it is tried again", evidence: .likely)
     case 77:  // EX_NOPERM

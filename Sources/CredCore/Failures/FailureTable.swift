@@ -18,7 +18,10 @@ enum FailureTable {
     /// If nil, the code is the upstream's own "unavailable".
     let code: ProtocolErrorCode?
     let severity: UpstreamFailure.Severity
-    let message: String
+    var message: String
+    /// The words for everybody except the call's user and administrators, where those words are about
+    /// the server's host or a file; nil where they are the same.
+    var messageForOthers: String?
     /// Whether the failure is evidence for calls of other users.
     var evidence = UpstreamFailure.Evidence.none
     /// Whether the request may have been carried out.

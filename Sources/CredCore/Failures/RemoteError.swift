@@ -56,7 +56,7 @@ enum RemoteText {
     _ bytes: some Collection<UInt8>, hiding sent: SentSecrets = SentSecrets()
   ) -> String? {
     // The rest of a long message is not read.
-    line(of: sent.hide(in: bytes.prefix(4096)), withoutSecrets)
+    line(of: sent.hide(in: bytes.prefix(4096))) { withoutSecrets($0, sent.names) }
   }
 
   /// Cleans a text that is no message and contains no secret: a name or an address, which may have
@@ -92,19 +92,22 @@ enum RemoteText {
 
   /// Compares scalars: a letter with a combining mark is one character, but may still belong to a
   /// token.
-  private static func withoutSecrets(_ word: Substring) -> String {
+  private static func withoutSecrets(_ word: Substring, _ names: Set<String>) -> String {
+    func shown(_ run: String) -> String {
+      names.contains(run) || !looksSecret(run) ? run : "…"
+    }
     var output = ""
     var run = ""
     for scalar in word.unicodeScalars {
       if isOfToken(scalar) {
         run.unicodeScalars.append(scalar)
       } else {
-        output.append(looksSecret(run) ? "…" : run)
+        output.append(shown(run))
         output.unicodeScalars.append(scalar)
         run = ""
       }
     }
-    return output + (looksSecret(run) ? "…" : run)
+    return output + shown(run)
   }
 
   private static func isOfToken(_ scalar: Unicode.Scalar) -> Bool {
@@ -114,15 +117,10 @@ enum RemoteText {
   }
 
   /// Whether the run is long and has a digit. A long word without a digit, such as an error's name,
-  /// is no secret. A UUID, as in every IdentityId, is none either.
+  /// is no secret. A ``PublicName`` is none either.
   private static func looksSecret(_ run: String) -> Bool {
     guard !run.contains(bytesOf: "eyJ") else { return true }  // a JWT's header, however short
     guard run.count >= secretRun else { return false }
-    return run.contains(where: \.isNumber) && !isUUID(run)
-  }
-
-  private static func isUUID(_ run: String) -> Bool {
-    let groups = run.split(separator: "-", omittingEmptySubsequences: false)
-    return groups.map(\.count) == [8, 4, 4, 4, 12] && groups.joined().allSatisfy(\.isHexDigit)
+    return run.contains(where: \.isNumber) && !PublicName.isOne(run, secretRun: secretRun)
   }
 }

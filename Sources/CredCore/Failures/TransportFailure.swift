@@ -5,6 +5,12 @@ public struct TransportFailure: Error, Sendable, Hashable, CaseIterable {
   public var reason: String?
   /// The HTTP library's text, for operators: it may contain addresses.
   public var detail: String?
+  /// The names in the certificate of a server for another host.
+  public var certificateNames: [String] = []
+  /// The file of this host that cannot be used.
+  public var ownFile: OwnTLSFile?
+  /// Whether a part of the reply came.
+  public var hasBegun = false
 
   public init(_ kind: Kind, reason: String? = nil, detail: String? = nil) {
     self.kind = kind
@@ -15,13 +21,25 @@ public struct TransportFailure: Error, Sendable, Hashable, CaseIterable {
   public static let nameResolution = Self(.nameResolution)
   public static let connect = Self(.connect)
   public static let tls = Self(.tls)
+  public static let notTLS = Self(.notTLS)
   public static let certificate = Self(.certificate)
+  public static let otherHost = Self(.otherHost)
+  public static let ownFile = Self(.ownFile)
+  public static let clientRefused = Self(.clientRefused)
   public static let timeout = Self(.timeout)
   public static let reset = Self(.reset)
   public static let tooLarge = Self(.tooLarge)
   public static let malformed = Self(.malformed)
   public static let noLibrary = Self(.noLibrary)
   public static let fileOverdue = Self(.fileOverdue)
+
+  /// The library's reason, where the table's words do not say it already.
+  var fact: String? {
+    switch kind {
+    case .nameResolution, .notTLS, .otherHost: nil
+    default: reason
+    }
+  }
 
   public static var allCases: [TransportFailure] { Kind.allCases.map { Self($0) } }
 
@@ -34,12 +52,22 @@ extension TransportFailure {
   public enum Kind: Sendable, Hashable, CaseIterable {
     /// The host name could not be resolved.
     case nameResolution
+    /// The proxy's host name could not be resolved.
+    case proxyResolution
     /// No connection: it was refused, the host is unreachable, or the proxy refused.
     case connect
     /// The TLS handshake failed for another reason than the certificate.
     case tls
-    /// The server's certificate is not trusted for that host.
+    /// The port answers, but does not speak TLS.
+    case notTLS
+    /// The server's certificate is not trusted.
     case certificate
+    /// The server's certificate is trusted, but is for another host.
+    case otherHost
+    /// A file of this host for TLS cannot be used: ``TransportFailure/ownFile`` says which.
+    case ownFile
+    /// The server refused this host's client certificate, or wants one.
+    case clientRefused
     /// The deadline passed.
     case timeout
     /// The connection broke before the end of the reply.

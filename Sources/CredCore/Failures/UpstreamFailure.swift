@@ -82,13 +82,14 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
     fact: String? = nil, said: String? = nil
   ) {
     let base = "\(upstream)\(row.message)"
+    let others = "\(upstream)\(row.messageForOthers ?? row.message)"
     let details = [fact, said].compactMap(\.self).joined(separator: ": ")
     self.init(
       upstream: upstream,
       failureClass: row.failureClass.with(retryAfter: retryAfter ?? row.failureClass.retryAfter),
       code: row.code ?? upstream.unavailable,
       message: details.isEmpty ? base : "\(base) (\(details))",
-      summary: fact.map { "\(base) (\($0))" } ?? base, severity: row.severity)
+      summary: fact.map { "\(others) (\($0))" } ?? others, severity: row.severity)
     evidence = row.evidence
     isReplyLost = row.isReplyLost
     remedy = row.remedy
@@ -238,8 +239,12 @@ public enum Upstream: Sendable, Hashable, CustomStringConvertible {
 
 extension UpstreamFailure {
   /// No reply arrived.
-  public static func transport(_ failure: TransportFailure, from upstream: Upstream) -> Self {
-    var lost = Self(upstream, FailureTable.transport(failure), fact: failure.reason)
+  ///
+  /// - Parameter server: the server that was called, for the message.
+  public static func transport(
+    _ failure: TransportFailure, from upstream: Upstream, at server: CalledServer? = nil
+  ) -> Self {
+    var lost = Self(upstream, FailureTable.transport(failure, at: server), fact: failure.fact)
     lost.isReplyLost = [.timeout, .reset, .tooLarge, .malformed].contains(failure.kind)
     return lost
   }
@@ -289,12 +294,19 @@ extension UpstreamFailure {
   static func backend(
     _ reply: HTTPReply, from upstream: Upstream, _ row: FailureTable.Row? = nil, said: String?
   ) -> Self {
+    guard !FailureTable.missesPool(said) else {
+      return backend(reply, FailureTable.backendMissesPool, from: upstream, said: said)
+    }
+    guard !FailureTable.isOfPath(reply, said) else {
+      return Self(
+        upstream, FailureTable.nothingAtPath, fact: "status \(reply.status)", said: said)
+    }
     let meaning = row ?? FailureTable.backend(status: reply.status)
     var failure = backend(reply, meaning, from: upstream, said: said)
     // 401 concerns the authentication of the host or the user, not the request.
     failure.findsRequestWrong =
       failure.failureClass == .permanentConfiguration && reply.status != 401
-      && !failure.refusesHost
+      && !failure.refusesHost && failure.code == .backendRejected
     failure.reason = reason(of: reply)
     return failure
   }
@@ -319,6 +331,7 @@ extension UpstreamFailure {
       return failure
     }
     guard !reply.refusesHost else { return failure(FailureTable.hostNotAuthorized) }
+    if let row = FailureTable.wantsTLS(reply) { return failure(row) }
     guard let page = FailureTable.webPage(reply) else { return failure(meaning) }
     var unsure = failure(page)
     if reply.status == 401 { unsure.ifRepeated = failure(meaning) }

@@ -180,6 +180,8 @@ public struct HTTPSettings: Sendable, Equatable {
   public var isSentOnce = false
   /// Whether the reply describes the connection over which it came.
   public var describesConnection = false
+  /// Where the configuration has the URL's host from; nil if no key has it.
+  public var hostOrigin: HostOrigin?
 
   public init(timeout: Duration, replyLimit: Int) {
     self.timeout = timeout

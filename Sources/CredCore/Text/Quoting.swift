@@ -5,8 +5,8 @@ extension String {
   /// 64 characters. So a client's text can neither control a terminal nor fill a log.
   public var quoted: String { quoted(by: "\"") }
 
-  /// The text in single quotes for a message about a configuration; else like ``quoted``.
-  var singleQuoted: String { quoted(by: "'") }
+  /// The text in single quotes for a message about a configuration or a user; else like ``quoted``.
+  public var singleQuoted: String { quoted(by: "'") }
 
   private func quoted(by quote: Unicode.Scalar) -> String {
     let length = 64

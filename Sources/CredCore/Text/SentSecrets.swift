@@ -9,8 +9,11 @@ public struct SentSecrets: Sendable, Equatable {
 
   /// The longest first, because one may be a part of another.
   private let texts: [Secret]
+  /// Names of the configuration that are shown, although they look like secrets: ids of clients.
+  let names: Set<String>
 
-  public init(_ secrets: [Secret] = []) {
+  public init(_ secrets: [Secret] = [], names: [String] = []) {
+    self.names = Set(names)
     var all: [Secret] = []
     for secret in secrets {
       let whole = secret.bytes.trimmed

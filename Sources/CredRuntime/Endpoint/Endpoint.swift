@@ -55,7 +55,8 @@ final class Endpoint {
       let tokens = TokenServer(
         loop: loop,
         source: TokenServer.Source(
-          key: key, crypto: crypto, overflowUID: credd_overflow_uid(), log: log))
+          key: key, crypto: crypto, overflowUID: credd_overflow_uid(), log: log)
+      ) { [weak service] owner, profile in service?.tokenGiven(for: profile, to: owner) }
       for socket in sockets.tokens { try tokens.listen(on: socket) }
       self.tokens = tokens
     }

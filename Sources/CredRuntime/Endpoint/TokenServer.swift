@@ -23,13 +23,18 @@ final class TokenServer {
   private static let pause = Duration.milliseconds(100)
   private let loop: EventLoop
   private let source: Source
+  /// Called after each token, which is out by then.
+  private let given: (TokenOwner, _ profile: String) -> Void
   private var listeners: [EventSource] = []
   private var timer: EventSource?
   private var refusals = TokenRefusals()
 
-  init(loop: EventLoop, source: Source) {
+  init(
+    loop: EventLoop, source: Source, given: @escaping (TokenOwner, _ profile: String) -> Void
+  ) {
     self.loop = loop
     self.source = source
+    self.given = given
   }
 
   /// Answers clients of `listener`, which the caller still owns.
@@ -63,13 +68,14 @@ final class TokenServer {
   private func answer(_ client: TokenClient, _ now: Instant) {
     switch client.grant(overflowUID: source.overflowUID, accepted: now) {
     case .token(let owner, let profile):
-      let (source, time) = (source, loop.wallTime)
+      let (source, time, given) = (source, loop.wallTime, given)
       source.crypto.load { crypto in
         guard let crypto, let key = TokenKey(source.key, crypto) else {
           return source.log.error("no endpoint token is given: libcrypto cannot be loaded")
         }
         var random = SystemRandomNumberGenerator()
         client.send(key.token(of: owner, for: profile, at: time, &random, crypto).text)
+        given(owner, profile)
       }
     case .refused(let reason): refusals.note(reason, client, now, source.log)
     }

@@ -4,16 +4,16 @@ internal import Glibc
 
 /// One request under way.
 @safe final class HTTPTransfer {
-  private let handle: UnsafeMutableRawPointer
+  let handle: UnsafeMutableRawPointer
   private let limit: Int
   private let done: (Result<HTTPReply, TransportFailure>) -> Void
   private var headerList: UnsafeMutablePointer<curl_slist>?
   private var headers: [HTTPReply.Header] = []
   private var body: [UInt8] = []
   private var isTooLarge = false
-  private var headerBytes = 0
+  private(set) var headerBytes = 0
   /// libcurl's text about a failure.
-  private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: errorTextSize)
+  let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: errorTextSize)
   private static let errorTextSize = Int(CURL_ERROR_SIZE)
   /// The result of the first option that libcurl did not accept.
   private var setUp = CURLE_OK
@@ -61,6 +61,8 @@ internal import Glibc
     number(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
     number(CURLOPT_SSL_VERIFYPEER, 1)
     number(CURLOPT_SSL_VERIFYHOST, 2)
+    // For the names of a certificate that is for another host.
+    number(CURLOPT_CERTINFO, 1)
     if let caFile = settings.caFile {
       text(CURLOPT_CAINFO, caFile)
       // By default libcurl also trusts the system's directory of authorities.
@@ -248,51 +250,5 @@ internal import Glibc
     describeConnection()
     reply.connection = connection
     return { [done] in done(.success(reply)) }
-  }
-}
-
-extension HTTPTransfer {
-  private func failure(_ result: CURLcode) -> TransportFailure {
-    let kind = TransportFailure.Kind(result)
-    let said = unsafe String(cString: errorText)
-    let number = unsafe credd_curl_os_error(handle)
-    let system = number > 0 ? unsafe String(cString: strerror(number)) : nil
-    // libcurl's text has addresses if a connection failed, and the certificate's fault if TLS
-    // failed.
-    let reason =
-      switch kind {
-      case .connect, .reset: system
-      case .nameResolution, .tls, .certificate: said.isEmpty ? system : said
-      default: String?.none
-      }
-    let detail = [said.isEmpty ? nil : said, kind == .connect ? system : nil].compactMap(\.self)
-    return TransportFailure(
-      kind, reason: reason, detail: detail.isEmpty ? nil : detail.joined(separator: ": "))
-  }
-}
-
-extension TransportFailure.Kind {
-  /// The failure that a libcurl result stands for.
-  init(_ result: CURLcode) {
-    switch result {
-    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
-      self = .nameResolution
-    case CURLE_COULDNT_CONNECT, CURLE_PROXY, CURLE_INTERFACE_FAILED:
-      self = .connect
-    case CURLE_OPERATION_TIMEDOUT:
-      self = .timeout
-    case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER:
-      self = .tls
-    case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM,
-      CURLE_SSL_ISSUER_ERROR:
-      self = .certificate
-    case CURLE_FILESIZE_EXCEEDED:
-      self = .tooLarge
-    case CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT, CURLE_WEIRD_SERVER_REPLY,
-      CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_BAD_CONTENT_ENCODING:
-      self = .malformed
-    default:
-      self = .reset
-    }
   }
 }

@@ -15,6 +15,8 @@ final class SystemQueries: HostQueries {
           ? 0 : unsafe credd_look_up_user(0, name, query.withGroups, &found)
       }
     defer { unsafe free(found.groups) }
+    // The name stays as long as it is, so asking again is of no use.
+    guard result != -ENAMETOOLONG else { return .unreadableName }
     guard result == 1 else { return result == 0 ? .nobody : .unavailable }
     let known = unsafe withUnsafeBytes(of: &found.name) {
       unsafe String(validating: $0.prefix { $0 != 0 }, as: UTF8.self)

@@ -98,7 +98,8 @@ extension Admittance {
   static func unreadable(_ user: String) -> ProtocolError {
     ProtocolError(
       .accessDenied,
-      "the name of \(user) on this host is not UTF-8, so credd cannot tell whose it is; "
+      "the name of \(user) on this host is not UTF-8, or longer than 255 bytes, so credd cannot tell "
+        + "whose it is; "
         + "ask the administrator to give the user another name")
   }
 

@@ -87,11 +87,11 @@ final class Admittance {
       let isOfUser = !profile.access.needsExecutable && !profile.access.needsUnit
       let session = sessions[SessionKey(uid: caller.uid, profile: name)]
       let hadIt = session?.owner == SessionOwner(name: caller.userName)
-      return .refused(hadIt && isOfUser ? Self.noLongerForYou(name) : Self.notForYou(name))
+      return .refused(hadIt && isOfUser ? Self.noLongerForYou(name) : Self.notForYou(name, caller))
     }
     if isClosed(profile, to: caller, client) {
       journal.accessRefused(caller, to: name, requester)
-      return .refused(Self.notForYou(name))
+      return .refused(Self.notForYou(name, caller))
     }
     return .admitted(profile, caller)
   }
@@ -294,7 +294,7 @@ final class Admittance {
   /// A caller that may not use every profile does not learn which ones exist. Nor does one for whom that
   /// takes longer than a turn to tell, except root, which can read the configuration.
   private func unknown(_ name: String, _ caller: Caller, _ client: Client) -> ProtocolError {
-    guard case .main = client.door else { return Self.notForYou(name) }
+    guard case .main = client.door else { return Self.notForYou(name, caller) }
     let key = SessionKey(uid: caller.uid, profile: name)
     if removedSessions[key] == SessionOwner(name: caller.userName) { return Self.removed(name) }
     let configuration = configuration.current
@@ -303,7 +303,7 @@ final class Admittance {
     }
     guard !caller.isUnmapped, configuration.restrictions.count <= Self.restrictionsTried,
       configuration.restrictions.allSatisfy({ $0.allows(caller) })
-    else { return Self.notForYou(name) }
+    else { return Self.notForYou(name, caller) }
     let known = configuration.profileNames
     guard !known.isEmpty else {
       return ProtocolError(
@@ -324,8 +324,17 @@ final class Admittance {
     ProtocolError(.unknownProfile, "there is no profile '\(name)'")
   }
 
-  static func notForYou(_ name: String) -> ProtocolError {
-    ProtocolError(.accessDenied, "profile '\(name)' is not available to you")
+  /// The same words whether or not there is such a profile.
+  static func notForYou(_ name: String, _ caller: Caller) -> ProtocolError {
+    guard caller.uid != 0 else {
+      return ProtocolError(
+        .accessDenied,
+        "profile '\(name)' is not open to root: run it without sudo, or add root to allow_users")
+    }
+    let user = caller.isUnmapped ? nil : caller.userName
+    return ProtocolError(
+      .accessDenied,
+      "profile '\(name)' is not available to \(user?.singleQuoted ?? "uid \(caller.uid)")")
   }
 
   static func noLongerForYou(_ name: String) -> ProtocolError {

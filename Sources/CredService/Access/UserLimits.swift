@@ -46,7 +46,8 @@ final class UserLimits {
     calls[place, default: CallAllowance()].pause(of: accounts.number(of: uid), now: clock.now).map {
       figures.hit(.upstreamCalls)
       return ProtocolError(
-        .tooManyRequests, "this user causes too many upstream calls: more than 2 a second",
+        .tooManyRequests,
+        "this user causes too many upstream calls: more than 2 a second, a fixed limit",
         retryAfter: $0)
     }
   }

@@ -226,6 +226,15 @@ final class Clients {
     Self.send(.refusal(refusal), to: client, closes: true)
   }
 
+  /// Refuses a request because of its token.
+  ///
+  /// - Parameter own: the profile of the client's own token; nil if it brought none.
+  func refuseToken(of own: String?, for profile: String, _ client: Client) {
+    guard let own else { return refuse(.token, asked: "get", client) }
+    figures.answered("get", isHTTP: true, EndpointRefusal.token.rawValue)
+    Self.send(.tokenOfOtherProfile(own, asked: profile), to: client, closes: true)
+  }
+
   private static func send(_ reply: EndpointReply, to client: Client, closes: Bool) {
     client.sink.send(reply.bytes)
     if closes { client.sink.finish() }

@@ -29,6 +29,7 @@ final class HTTPClients {
   /// Waiting requests in the order of their deadlines.
   private var waits: ArraySlice<Wait> = []
   private var timer: (any Timer)?
+  private var given = GivenTokens()
   private var host: Host
   private let door: EndpointDoor
   private let clients: Clients
@@ -116,8 +117,12 @@ final class HTTPClients {
         $0, ofUser: client.peer.uid, unit: client.unit(), for: profile, lock.digests)
     }
     guard let token, verdict == .opens else {
-      journal.tokenRefused(verdict, for: profile, client)
-      clients.refuse(.token, asked: "get", client)
+      // Only its owner, whom the kernel names, is told what a token is for.
+      let own = token.flatMap {
+        given.profile(of: $0, ofUser: client.peer.uid, unit: client.unit(), lock)
+      }
+      journal.tokenRefused(verdict, for: profile, client, isFor: own)
+      clients.refuseToken(of: own, for: profile, client)
       return false
     }
     state.hasUnitToken = token.kind == .unit
@@ -157,6 +162,15 @@ final class HTTPClients {
     figures.answered("none", isHTTP: true, refusal.rawValue)
     guard [.tooManyConnections, .headTooSlow].contains(refusal) else { return }
     journal.limitHit(ProtocolError(.tooManyRequests, refusal.message), of: peer)
+  }
+
+  // MARK: Tokens that were given
+
+  /// Called after a token was given at the token socket, which asks nobody whether there is such a
+  /// profile.
+  func tokenGiven(for profile: String, to owner: TokenOwner, suggestion: String?) {
+    given.note(profile, to: owner)
+    if let suggestion { journal.tokenOfNoProfile(profile, owner, suggestion) }
   }
 
   // MARK: The operation `endpoint`
@@ -225,6 +239,7 @@ final class HTTPClients {
     guard let lock = door.lock else { return turn.refuse(.nothingHeld) }
     let token = lock.token(
       of: .user(caller.uid), for: name, at: host.clock.wallTime, &host.random)
+    given.note(name, to: .user(caller.uid))
     turn.give(
       .endpoint(
         url: place.address.url(ofProfile: name), token: token.text,

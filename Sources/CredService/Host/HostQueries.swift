@@ -68,8 +68,8 @@ package enum UserAnswer: Equatable, Sendable {
   case user(UserEntry)
   /// The host knows no such user.
   case nobody
-  /// The user's name is not UTF-8. Two different names must never be read as the same one, so credd
-  /// does not read this name.
+  /// The user's name is not UTF-8, or is longer than names of logins are. Two different names must never
+  /// be read as the same one, so credd does not read this name.
   case unreadableName
   /// The database did not answer, and has never answered this query.
   case unavailable

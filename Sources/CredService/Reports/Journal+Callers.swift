@@ -82,9 +82,13 @@ extension Journal {
   /// - Parameters:
   ///   - verdict: nil if the request had no token of credd.
   ///   - profile: the profile in the request.
-  func tokenRefused(_ verdict: TokenKey.Verdict?, for profile: String, _ client: Client) {
+  ///   - own: the profile of the client's own token; nil if it brought none.
+  func tokenRefused(
+    _ verdict: TokenKey.Verdict?, for profile: String, _ client: Client, isFor own: String?
+  ) {
     let reason =
       switch verdict {
+      case .notTheirs where own != nil: "the token is for profile '\(own ?? "")'"
       case .notTheirs, .opens: "the token was given to another user or unit, or for another profile"
       case .ofAnotherKey: "the token is of another boot, or the token key was removed since"
       case nil: "there is no token of credd's"
@@ -101,8 +105,30 @@ extension Journal {
     if repeats > 0 { metadata["repeats"] = "\(repeats)" }
     metadata["reason"] = "\(reason)"
     log.log(
-      .accessRefused, verdict == .notTheirs ? .warning : .notice,
+      .accessRefused, verdict == .notTheirs && own == nil ? .warning : .notice,
       "refused a request at the endpoint: \(reason)", metadata)
+  }
+
+  /// Logs that a token was given for a profile that is not configured: the unit's requests will be
+  /// refused. Root asks for all units of the host, so each counts for itself.
+  ///
+  /// - Parameter suggestion: `; did you mean 'work'?`, or empty.
+  func tokenOfNoProfile(_ profile: String, _ owner: TokenOwner, _ suggestion: String) {
+    let (uid, asker, detail): (UInt32, String, String) =
+      switch owner {
+      case .user(let uid): (uid, "uid \(uid)", "")
+      case .unit(let unit): (0, unit, "\(unit) \(profile)")
+      }
+    guard
+      let repeats = admit(
+        .refusal, "tokenOfNoProfile", "", uid: uid, detail: detail)
+    else { return }
+    var metadata: Logger.Metadata = ["uid": "\(uid)", "profile": "\(profile)"]
+    if case .unit(let unit) = owner { metadata["unit"] = "\(unit)" }
+    if repeats > 0 { metadata["repeats"] = "\(repeats)" }
+    log.warning(
+      "\(asker) asks for a token of profile '\(profile)', which is not configured\(suggestion)",
+      metadata: metadata)
   }
 
   /// Logs whose requests or connections a limit refuses, once a minute for each account and unit.

@@ -40,11 +40,21 @@ extension Journal {
     if let error {
       metadata["code"] = "\(error.code.rawValue)"
       // A problem that an operator must mend has its own entry.
-      if error.kind != .permanent { metadata["reason"] = "\(error.message)" }
+      if error.kind != .permanent {
+        metadata["reason"] = "\(error.message)\(Self.hint(for: error, asker))"
+      }
       log.log(event, .notice, "sign-in refused", metadata)
     } else {
       log.log(event, .info, "signed in", metadata)
     }
+  }
+
+  /// A user pool's id is in the proof of the password, so a wrong id reads like a wrong password. Only the
+  /// administrator can correct it.
+  private static func hint(for error: ProtocolError, _ asker: SignInAsker) -> String {
+    let isOfPool = asker.means == SignedIn.Means.userPool.rawValue
+    return isOfPool && error.code == .signInFailed && error.reason == "NotAuthorizedException"
+      ? ", or user_pool_id" : ""
   }
 
   /// Call it before the session drops its state.

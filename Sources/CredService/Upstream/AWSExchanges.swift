@@ -66,7 +66,8 @@ struct AWSExchanges {
           let request = try roleRequest(token, try policy.get(), user)
           return .exchange(
             Exchange(
-              request: request, settings: settings, upstream: .sts, secrets: [token]
+              request: request, settings: Self.settings(of: profile, at: profile.stsOrigin),
+              upstream: .sts, secrets: [token]
             ) {
               reply throws(UpstreamFailure) in
               UpstreamOutcome(try STS.credentials(from: reply), identityID, clock)
@@ -93,13 +94,14 @@ struct AWSExchanges {
     }
   }
 
-  /// How AWS is reached.
-  var settings: HTTPSettings { Self.settings(of: profile) }
+  /// How Cognito is reached.
+  private var settings: HTTPSettings { Self.settings(of: profile, at: profile.cognitoOrigin) }
 
-  static func settings(of profile: Profile) -> HTTPSettings {
+  static func settings(of profile: Profile, at origin: HostOrigin) -> HTTPSettings {
     var settings = HTTPSettings(
       timeout: Sender.awsTimeout, replyLimit: Limits.Upstream.awsReplyBytes)
     settings.caFile = profile.settings.caFile
+    settings.hostOrigin = origin
     return settings
   }
 
@@ -119,7 +121,8 @@ struct AWSExchanges {
       places.append(
         ProbedPlace(
           name: "sts", upstream: .sts, url: pool.sts.host.url,
-          settings: settings.probing, queue: turns.queues.queueOfRoles(pool.sts)))
+          settings: Self.settings(of: profile, at: profile.stsOrigin).probing,
+          queue: turns.queues.queueOfRoles(pool.sts)))
     }
     return places
   }

@@ -47,6 +47,7 @@ struct CalledBackend {
     var http = HTTPSettings(
       timeout: settings.timeout, replyLimit: Limits.Upstream.backendReplyBytes)
     http.caFile = settings.kind.caFile
+    http.hostOrigin = .key("url")
     return http
   }
 
@@ -218,12 +219,16 @@ extension BackendExchanges {
   var httpSettings: HTTPSettings { called.httpSettings }
 
   /// An exchange with the backend's own server.
+  ///
+  /// - Parameter key: the key with the URL.
   func exchange<Outcome>(
-    _ request: HTTPRequest, secrets: [Secret], operation: String? = nil,
+    _ request: HTTPRequest, to key: String = "url", secrets: [Secret], operation: String? = nil,
     read: @escaping (HTTPReply) throws(UpstreamFailure) -> Outcome
   ) -> Exchange<Outcome> {
-    Exchange(
-      request: request, settings: httpSettings, upstream: upstream, secrets: secrets,
+    var settings = httpSettings
+    settings.hostOrigin = .key(key)
+    return Exchange(
+      request: request, settings: settings, upstream: upstream, secrets: secrets,
       operation: operation, read: read)
   }
 }

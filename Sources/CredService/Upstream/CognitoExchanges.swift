@@ -26,7 +26,7 @@ struct CognitoExchanges: BackendExchanges {
             // Whether another time of signing may help.
             var isOtherTime = false
             var exchange = Exchange(
-              request: request, settings: AWSExchanges.settings(of: called.profile),
+              request: request, settings: AWSExchanges.settings(of: called.profile, at: origin),
               upstream: upstream, secrets: query.logins.logins.map(\.token)
             ) { reply throws(UpstreamFailure) in
               try outcome(of: reply) {
@@ -98,6 +98,10 @@ struct CognitoExchanges: BackendExchanges {
       }
       return placed.cognito.host
     }
+  }
+
+  private var origin: HostOrigin {
+    settings.cognitoEndpoint == nil ? called.profile.cognitoOrigin : .key("cognito_endpoint")
   }
 
   private func findSigner(_ done: @escaping Completion<DeveloperCredentialsCache.Signer>) {

@@ -46,7 +46,7 @@ struct DerivedExchanges {
     // Whether another time of signing may help.
     var isOtherTime = false
     var exchange = Exchange(
-      request: request, settings: Self.settings(of: derivation), upstream: .sts
+      request: request, settings: settings, upstream: .sts
     ) { reply throws(UpstreamFailure) in
       do throws(UpstreamFailure) {
         return try outcome(of: reply, derived, source, policySHA256: digest)
@@ -86,15 +86,16 @@ struct DerivedExchanges {
     [
       ProbedPlace(
         name: "sts", upstream: .sts, url: derivation.sts.host.url,
-        settings: Self.settings(of: derivation).probing,
+        settings: settings.probing,
         queue: turns.queues.queue(of: derivation, nil))
     ]
   }
 
-  private static func settings(of derivation: Derivation) -> HTTPSettings {
+  private var settings: HTTPSettings {
     var settings = HTTPSettings(
       timeout: Sender.awsTimeout, replyLimit: Limits.Upstream.awsReplyBytes)
     settings.caFile = derivation.caFile
+    settings.hostOrigin = profile.stsOrigin
     return settings
   }
 }

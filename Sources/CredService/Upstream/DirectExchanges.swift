@@ -11,7 +11,7 @@ struct DirectExchanges {
     guard let role = profile.directRole else { return nil }
     self.role = role
     self.sender = sender
-    settings = AWSExchanges.settings(of: profile)
+    settings = AWSExchanges.settings(of: profile, at: profile.stsOrigin)
   }
 
   func assumeRole(

@@ -8,6 +8,8 @@ struct Exchange<Outcome> {
   /// The secrets in the body and the URL: they are hidden in texts of the reply. Headers are hidden
   /// too.
   let secrets: [Secret]
+  /// Names of the configuration that texts of the reply may show: see ``SentSecrets``.
+  var names: [String] = []
   let read: (HTTPReply) throws(UpstreamFailure) -> Outcome
   /// The name in metrics; nil for a part of a session's call, which is counted as a whole.
   var operation: String?

@@ -57,7 +57,8 @@ struct HTTPExchanges: BackendExchanges {
               url: try sender.expand(url, user, "login_url"))
           }
           return .exchange(
-            exchange(request, secrets: [password]) { reply throws(UpstreamFailure) in
+            exchange(request, to: "login_url", secrets: [password]) {
+              reply throws(UpstreamFailure) in
               .signedIn(try http.session(from: reply))
             })
         })
@@ -92,7 +93,8 @@ struct HTTPExchanges: BackendExchanges {
         identity: signOut.identityID)
       return try http.signOutRequest(query, url: try sender.expand(url, signOut.user, "logout_url"))
     }
-    return exchange(request, secrets: [], operation: "logout") { reply throws(UpstreamFailure) in
+    return exchange(request, to: "logout_url", secrets: [], operation: "logout") {
+      reply throws(UpstreamFailure) in
       try http.checkSignOut(reply)
     }
   }
@@ -108,7 +110,8 @@ struct HTTPExchanges: BackendExchanges {
           try http.signUpRequest(signUp, url: try sender.expand(url, call.user, "register_url"))
         }
         return exchange(
-          request, secrets: signUp.secrets, operation: AccountAction.signUp.rawValue
+          request, to: "register_url", secrets: signUp.secrets,
+          operation: AccountAction.signUp.rawValue
         ) { reply throws(UpstreamFailure) in
           .signedUp(try http.signUpResult(from: reply, to: signUp))
         }

@@ -132,9 +132,11 @@ final class ServerProbes {
         switch result {
         case .failure(let failure):
           .failure(
-            .transport(failure, from: place.upstream)
-              .with(
-                request: "GET \(place.url)", answer: failure.detail ?? failure.reason, took: time))
+            .transport(
+              failure, from: place.upstream, at: CalledServer(url: place.url, place.settings)
+            )
+            .with(
+              request: "GET \(place.url)", answer: failure.detail ?? failure.reason, took: time))
         case .success(let reply):
           Result { () throws(UpstreamFailure) in
             further = try place.reading?.places(after: reply, place) ?? []

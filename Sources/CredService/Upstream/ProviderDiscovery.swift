@@ -93,6 +93,7 @@ extension BackendSettings {
   func providerHTTP(timeout: Duration) -> HTTPSettings {
     var settings = HTTPSettings(timeout: timeout, replyLimit: Limits.OIDC.replyBytes)
     settings.caFile = kind.caFile
+    settings.hostOrigin = .key(kind is UserPoolSettings ? "domain" : "issuer")
     return settings
   }
 }

@@ -133,9 +133,11 @@ struct ProviderExchanges {
   ) -> Exchange<Outcome> {
     var http = called.settings.providerHTTP(timeout: timeout ?? called.settings.timeout)
     http.isSentOnce = true
-    return Exchange(
+    var exchange = Exchange(
       request: request, settings: http, upstream: upstream,
       secrets: secrets + client.authentication.secrets, operation: operation, read: read)
+    exchange.names = [client.id]
+    return exchange
   }
 }
 

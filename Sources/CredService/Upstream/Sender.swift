@@ -32,12 +32,14 @@ final class Sender {
       let time = services.clock.now - start
       switch result {
       case .failure(let failure):
-        let failure = UpstreamFailure.transport(failure, from: exchange.upstream)
+        let server = CalledServer(url: exchange.request.url, exchange.settings)
+        let failure = UpstreamFailure.transport(failure, from: exchange.upstream, at: server)
           .with(request: asked, answer: failure.detail ?? failure.reason, took: time)
         report(exchange, failure, in: time)
         done(.failure(failure))
       case .success(var reply):
-        reply.sent = SentSecrets(exchange.request.secretHeaders + exchange.secrets)
+        reply.sent = SentSecrets(
+          exchange.request.secretHeaders + exchange.secrets, names: exchange.names)
         if exchange.tellsTime, let time = reply.date { services.clock.recordServerTime(time) }
         let outcome = Result { () throws(UpstreamFailure) in try exchange.read(reply) }
           .mapError { $0.with(request: asked, answer: "HTTP \(reply.status)", took: time) }

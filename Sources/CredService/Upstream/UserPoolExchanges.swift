@@ -115,15 +115,34 @@ struct UserPoolExchanges: BackendExchanges {
       timeout: called.settings.timeout, replyLimit: Limits.UserPool.replyBytes)
     http.isSentOnce = isSentOnce
     http.caFile = settings.caFile
+    http.hostOrigin = origin(at: called.place)
     var exchange = Exchange(
       request: request, settings: http, upstream: .backend(client.backend),
       secrets: secrets + [client.secret].compactMap(\.self), operation: operation, read: read)
+    exchange.names = [client.id]
     exchange.tellsTime =
       switch called.place {
       case .primary: settings.endpoint == nil
       case .replica: settings.replicaEndpoint == nil
       }
     return exchange
+  }
+}
+
+// MARK: Where its servers are configured
+
+extension UserPoolExchanges {
+  var httpSettings: HTTPSettings {
+    var http = called.httpSettings
+    http.hostOrigin = origin(at: .primary)
+    return http
+  }
+
+  private func origin(at place: PoolPlace) -> HostOrigin {
+    switch place {
+    case .primary: .aws("user_pool_endpoint", settings.endpoint, region: "user_pool_id")
+    case .replica: .aws("replica_endpoint", settings.replicaEndpoint, region: "replica_region")
+    }
   }
 }
 
@@ -164,16 +183,20 @@ extension UserPoolExchanges {
     let place = place(issuer.url, turns)
     var places = [place]
     if let replica = called.profile.replicaURL {
+      var http = place.settings
+      http.hostOrigin = origin(at: .replica)
       places.append(
         ProbedPlace(
           name: "\(place.name) replica", upstream: place.upstream, url: replica,
-          settings: place.settings, queue: turns.queues.queue(of: called.settings, at: .replica)))
+          settings: http, queue: turns.queues.queue(of: called.settings, at: .replica)))
     }
     if let domain = settings.providerEndpoints.token?.text {
+      var http = place.settings
+      http.hostOrigin = .key("domain")
       places.append(
         ProbedPlace(
           name: "\(place.name) domain", upstream: place.upstream, url: domain,
-          settings: place.settings, queue: place.queue))
+          settings: http, queue: place.queue))
     }
     return places
   }

@@ -138,6 +138,9 @@ extension Challenge {
   /// Whether the question is if the pool should remember this device.
   var isDevice: Bool { name == "DEVICE" }
 
+  /// Whether an authenticator app makes the code.
+  var isOfApp: Bool { step == .totpSetup || step == .code && parameters["Medium"]?.text == "app" }
+
   /// The source of the code.
   var origin: String {
     let destination = parameters["Destination"]?.text
@@ -157,6 +160,18 @@ extension Challenge {
 }
 
 extension Failure {
+  /// This failure, after so many answers that were refused. The codes of an app depend on the phone's time,
+  /// so that a right code is refused again and again if that is wrong.
+  public func advisingClock(_ challenge: Challenge, refused: Int) -> Failure {
+    guard refused >= 2, challenge.isOfApp, let place = message.firstRange(of: "check it and ")
+    else {
+      return self
+    }
+    var failure = self
+    failure.message.replaceSubrange(place, with: "check it and this phone's clock, and ")
+    return failure
+  }
+
   /// This failure with advice how to answer again, if no user can be asked.
   public func advisingAnswer(_ challenge: Challenge) -> Failure {
     let open = challenge.unanswered

@@ -83,6 +83,7 @@ struct Conversation {
     let question = try Question(challenge, username: username, profile: profile)
     let terminal = try Terminal()
     terminal.show(question, hasQRCode: hasQRCode)
+    var refused = 0
     while true {
       let answers = try terminal.answers(to: question, until: deadline)
       if challenge.step == .confirm, !answers.consents {
@@ -93,7 +94,8 @@ struct Conversation {
         return try respond(to: challenge.handle, answers)
       } catch {
         guard error.handle != nil else { throw error }
-        terminal.show(error.line)
+        refused += 1
+        terminal.show(error.advisingClock(challenge, refused: refused).line)
       }
     }
   }

@@ -279,6 +279,8 @@ struct FailureTableTests {
   @Test(
     arguments: [
       (.nameResolution, .expected), (.connect, .expected), (.tls, .operatorMustAct),
+      (.notTLS, .operatorMustAct), (.otherHost, .operatorMustAct),
+      (.clientRefused, .operatorMustAct),
       (.certificate, .operatorMustAct), (.timeout, .expected), (.reset, .expected),
       (.tooLarge, .operatorMustAct), (.malformed, .operatorMustAct),
       (.noLibrary, .operatorMustAct), (.fileOverdue, .operatorMustAct),
@@ -386,10 +388,44 @@ struct RemoteTextTests {
     ("'\(Samples.identityText)'", ": '\(Samples.identityText)'"),
     ("arn:aws:iam::123456789012:role/reader", ": arn:aws:iam::123456789012:role/reader"),
     ("DeveloperUserAlreadyRegisteredException", ": DeveloperUserAlreadyRegisteredException"),
+    (
+      "no host cognito-identity.us-esat-1.amazonaws.com.",
+      ": no host cognito-identity.us-esat-1.amazonaws.com."
+    ),
+    (
+      "https://sts.ap-southeast-1.amazonaws.com/ failed",
+      ": https://sts.ap-southeast-1.amazonaws.com/ failed"
+    ),
+    ("pool ap-southeast-1_AbCdEf123 is not", ": pool ap-southeast-1_AbCdEf123 is not"),
     ("\n\t ", ""),
   ])
   func foreignTextIsCleaned(said: String, expected: String) {
     expect(shown(said), equals: expected)
+  }
+
+  /// Neither a key or token of AWS's forms, nor one that a server has cut into the labels of a host name.
+  @Test(arguments: [
+    "wjalrxutnfemi7k7mdeng9bpxrficyexamplekey.example.com",
+    "3f786850e3.87550fdab8.36ed7e6dc8.81de23001b.example.com",
+    "9f86d081-884c7d65-9a2feaa0-c55ad015.example.com",
+    "AbCdEfGh1234.IjKlMnOp5678.example.com", "abcdefgh1234.ijklmnop5678.qrstuvwx.9012",
+    "us-east-1_abcdefghijklmnopqrstuvwx1", "1h57kf5cpq17m0eml12EXAMPLE",
+    "ya29.a0afh6smbx7c1e5d9f3g2h4j6k8l0m1n2.apps", "x.eyJhbGciOiJub25lIn0.example.com",
+  ])
+  func aSecretInAHostNamesFormIsHidden(secret: String) {
+    expect(shown("it is \(secret) here"), equals: ": it is … here")
+  }
+
+  /// The id of a client is no secret where the configuration has it; any other text of its form may be one.
+  @Test func aNameOfTheConfigurationIsShown() {
+    let said = Array(
+      "User pool client 2abcdefghijklmnopqrstuvw34 is not 5abcdefghijklmnopqrstuvw67".utf8)
+    let sent = SentSecrets([], names: ["2abcdefghijklmnopqrstuvw34"])
+    expect(
+      RemoteText.clean(said, hiding: sent),
+      equals: "User pool client 2abcdefghijklmnopqrstuvw34 is not …")
+    let secret = SentSecrets([Secret("2abcdefghijklmnopqrstuvw34")], names: sent.names.sorted())
+    expect(RemoteText.clean(said, hiding: secret), equals: "User pool client … is not …")
   }
 
   @Test func foreignTextIsCut() {

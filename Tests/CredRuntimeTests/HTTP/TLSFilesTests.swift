@@ -69,7 +69,7 @@ struct TLSFilesTests {
     try put("ca", as: "ca")
     expect(try get(fake, client).text != nil)
     try FileManager.default.removeItem(atPath: path("ca"))
-    expect(try get(fake, client).failure, equals: .certificate)
+    expect(try get(fake, client).failure, equals: .ownFile)
   }
 
   @Test(arguments: Way.allCases, [true, false])
@@ -97,7 +97,7 @@ struct TLSFilesTests {
     try put("client-key", as: "client-key")
     expect(try get(fake, client, withCertificate: true).text, equals: "TLSv1.3 client new 1")
     try put("renewed-key", as: "client-key")
-    expect(try get(fake, client, withCertificate: true).failure, equals: .certificate)
+    expect(try get(fake, client, withCertificate: true).failure, equals: .ownFile)
   }
 
   @Test func `connections are kept while files stay, and until a configuration is read`() throws {

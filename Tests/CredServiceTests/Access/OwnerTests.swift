@@ -235,7 +235,9 @@ struct OwnerTests {
     expect(try fixture.ask().accessKeyID != nil)
     passOn(fixture, to: "jose\u{301}")
     let refused = try fixture.ask(#"{"wait":0}"#)
-    expect(refused.errorMessage, equals: "profile 'default' is not available to you", "\(refused)")
+    expect(
+      refused.errorMessage, equals: "profile 'default' is not available to 'jose\u{301}'",
+      "\(refused)")
   }
 
   @Test func `a name of a moment ago gets nobody another user's credentials`() throws {

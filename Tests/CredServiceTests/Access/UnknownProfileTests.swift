@@ -42,7 +42,7 @@ struct UnknownProfileTests {
       try message(fixture, "team-104"),
       equals: "there is no profile 'team-104'; did you mean 'team-1040'?")
     let stranger = try fixture.ask(#"{"profile":"team-104","wait":0}"#, uid: 1001)
-    expect(stranger.errorMessage, equals: "profile 'team-104' is not available to you")
+    expect(stranger.errorMessage, equals: "profile 'team-104' is not available to 'bob'")
   }
 
   @Test func whoMayUseTooManyRulesToTryIsToldNoNames() throws {

@@ -115,6 +115,64 @@ struct EndpointTests {
     expect(entries.contains { $0["unit"] == "other.service" && $0["uid"] == "1000" })
   }
 
+  /// Who mixes up two profiles is told so. Nobody else learns what a token is for.
+  @Test func itsOwnerIsToldWhatATokenIsFor() throws {
+    let fixture = try ServiceFixture()
+    let (user, unit) = (TokenOwner.user(1000), TokenOwner.unit("typo.service"))
+    for owner in [user, unit] { fixture.service.tokenGiven(for: "wrok", to: owner) }
+    let told = "this token is for profile 'wrok', not 'default': "
+    let users = try EndpointLock.token(user, for: "wrok")
+    let own = try EndpointClient(fixture).ask(users)
+    expect(own.status, equals: 401)
+    expect(own["message"]?.text?.hasPrefix(told) == true, "\(own)")
+    let units = try EndpointLock.token(unit, for: "wrok")
+    let ofUnit = try EndpointClient(fixture, uid: 1001, unit: "typo.service").ask(units)
+    expect(ofUnit["message"]?.text?.hasPrefix(told) == true, "\(ofUnit)")
+    // The same for a profile that does not exist.
+    let nothing = try EndpointClient(fixture).ask("nothing", users)
+    expect(
+      nothing["message"]?.text?.hasPrefix("this token is for profile 'wrok', not 'nothing'") == true
+    )
+    // A thief reads what everybody reads.
+    let none = try EndpointClient(fixture).ask(nil)
+    for (uid, unit, token) in [
+      (1001, nil, users), (1000, "other.service", units), (1000, nil, units),
+    ] as [(UInt32, String?, Secret)] {
+      expect(try EndpointClient(fixture, uid: uid, unit: unit).ask(token) == none)
+    }
+  }
+
+  @Test func aTokenOfNoProfileIsInTheJournal() throws {
+    let fixture = try profiles("")
+    fixture.service.tokenGiven(for: "p0", to: .unit("right.service"))
+    fixture.service.tokenGiven(for: "p9", to: .unit("typo.service"))
+    fixture.service.tokenGiven(for: "p9", to: .user(1000))
+    expect(
+      fixture.host.log.messages.filter { $0.contains("asks for a token") },
+      equals: ["typo.service", "uid 1000"].map {
+        "\($0) asks for a token of profile 'p9', which is not configured; did you mean 'p0'?"
+      })
+  }
+
+  /// A user could ask for tokens of any names.
+  @Test func theNotesOnGivenTokensAreBounded() throws {
+    let lock = try #require(EndpointLock.test)
+    var given = GivenTokens()
+    func profile(_ uid: UInt32, _ name: String) throws -> String? {
+      let token = try #require(EndpointToken(try EndpointLock.token(.user(uid), for: name)))
+      return given.profile(of: token, ofUser: uid, unit: nil, lock)
+    }
+    for number in 0..<9 { given.note("p\(number)", to: .user(1)) }
+    expect(try profile(1, "p8"), equals: "p8")
+    expect(try profile(1, "p5"), equals: "p5")
+    expect(try profile(1, "p4") == nil)
+    for uid in 2...UInt32(GivenTokens.owners) { given.note("a", to: .user(uid)) }
+    expect(try profile(1, "p8"), equals: "p8")
+    given.note("a", to: .user(9999))
+    expect(try profile(1, "p8") == nil)
+    expect(try profile(9999, "a"), equals: "a")
+  }
+
   @Test func aUnitsTokenOpensForTheUnitWhateverItsUserIs() throws {
     let fixture = try ServiceFixture()
     let token = try EndpointLock.token(.unit("billing.service"))

@@ -154,6 +154,6 @@ struct ReloadTests {
     )
     // Another user learns neither.
     let stranger = try fixture.ask(uid: 1001).errorMessage
-    expect(stranger, equals: "profile 'default' is not available to you")
+    expect(stranger, equals: "profile 'default' is not available to 'bob'")
   }
 }

@@ -207,6 +207,20 @@ struct AuditTests {
     expect(signIns(fixture, .signedIn).isEmpty)
   }
 
+  /// A wrong id of the pool makes each password wrong, and only the administrator can correct it.
+  @Test func aRefusedPasswordAtAPoolMayBeTheIdsFault() throws {
+    let (fixture, pool) = try ServiceFixture.ofUserPool()
+    let wrong = FakePool.refusal("NotAuthorizedException", "Incorrect username or password.")
+    pool.faults = ["InitiateAuth": [wrong], "RespondToAuthChallenge": [wrong]]
+    let reply = try fixture.ask(#"{"op":"login","username":"alice","password":"no"}"#)
+    expect(reply.errorCode, equals: "SignInFailed")
+    expect(reply.errorMessage?.contains("user_pool_id") == false)
+    let reason = try #require(signIns(fixture, .signInRefused).first?["reason"])
+    expect(
+      reason.hasSuffix("check user name and password (NotAuthorizedException), or user_pool_id"),
+      "\(reason)")
+  }
+
   /// Only the backend's answer says whether the user is linked.
   @Test(arguments: [true, false])
   func aLinkByDeviceCodeThatNobodyWaitsForIsRecorded(_ isRefused: Bool) throws {

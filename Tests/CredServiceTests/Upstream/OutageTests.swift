@@ -31,7 +31,7 @@ struct OutageTests {
     expect(
       began.first?.message,
       equals:
-        "calls fail: backend 'corp' cannot be reached; check the network, the URL and the proxy "
+        "calls fail: backend 'corp' cannot be reached; check the network, url and the proxy "
         + "(Connection refused)")
     expect(began.first?["upstream"], equals: "backend 'corp'")
     expect(

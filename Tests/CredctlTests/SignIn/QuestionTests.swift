@@ -42,6 +42,22 @@ struct QuestionTests {
     expect(question.items.map(\.kind), equals: [.secret])
   }
 
+  /// The codes of an app depend on the phone's time; those that are sent do not.
+  @Test func theSecondWrongCodeOfAnAppAsksForTheClock() throws {
+    let refused = Failure(
+      .notPermitted, "backend 'staff' does not accept the code: check it and answer again (Wrong)")
+    let clock =
+      "backend 'staff' does not accept the code: check it and this phone's clock, and answer again (Wrong)"
+    let app = try Self.challenge("code", #"{"Medium":"app"}"#)
+    expect(refused.advisingClock(app, refused: 1).message, equals: refused.message)
+    expect(refused.advisingClock(app, refused: 2).message, equals: clock)
+    let setup = try Self.challenge(
+      "totpSetup", #"{"Secret":"A","Uri":"otpauth://totp/a?secret=A"}"#)
+    expect(refused.advisingClock(setup, refused: 3).message, equals: clock)
+    let sms = try Self.challenge("code", #"{"Medium":"sms"}"#)
+    expect(refused.advisingClock(sms, refused: 2).message, equals: refused.message)
+  }
+
   @Test func textsOfThePoolCannotCommandATerminal() throws {
     let evil = #"x\u001b]0;y\u0007\u202e\nz"#
     for challenge in [

@@ -127,7 +127,7 @@ struct ContainerTests {
       recipe.replacing("--bind-ro=/run", with: "--private-users=pick --bind-ro=/run"))
     expect(outcome.status, equals: 77, "\(outcome)")
     // nspawn has one terminal for both.
-    expect(outcome.output.contains("'work' is not available to you"), "\(outcome)")
+    expect(outcome.output.contains("'work' is not available to uid "), "\(outcome)")
   }
 
   /// The container's root is the host's, and credctl trusts a socket of the host's root.

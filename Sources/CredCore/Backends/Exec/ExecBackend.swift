@@ -43,6 +43,8 @@ extension UpstreamFailure {
     let said = isSafe ? RemoteText.clean(line, hiding: outcome.sent) : nil
     let (row, detail): (FailureTable.Row, String) =
       switch outcome.ending {
+      case .exited(let status) where FailureTable.missesPool(said):
+        (FailureTable.backendMissesPool, "exit status \(status)")
       case .exited(let status): (FailureTable.exec(exitStatus: status), "exit status \(status)")
       case .killed(let signal): (FailureTable.execKilled, "signal \(signal)")
       case .timedOut: (FailureTable.transport(.timeout), "command killed")

@@ -262,6 +262,12 @@ extension HTTPReply {
     return (object?["Code"] ?? object?["code"])?.text
   }
 
+  /// The text with which FastAPI and Django REST explain an error.
+  var frameworksDetail: String? {
+    guard body.count <= Limits.Upstream.backendReplyBytes else { return nil }
+    return (try? JSONValue.parse(foreign: body))?["detail"]?.text
+  }
+
   /// The backend's explanation of the error: the `message` of a JSON body, or the first line of a
   /// plain one. Nil for a web page, and if the text repeats a secret that was sent.
   func explanation(hiding secrets: [Secret]) -> String? {

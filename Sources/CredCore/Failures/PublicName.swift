@@ -1,0 +1,53 @@
+/// Long names that are no secrets, although they have digits: they stand in DNS or in the
+/// configuration, and a person needs them to find a mistake.
+///
+/// An upstream could write a secret in the form of a host name. So the parts that have digits are
+/// together shorter than a secret. What remains of a secret is then no more than a shorter text could
+/// show, which nothing hides.
+enum PublicName {
+  /// - Parameter secretRun: the length from which a run with digits counts as a secret.
+  static func isOne(_ run: String, secretRun: Int) -> Bool {
+    isUUID(run) || isUserPoolID(run, secretRun)
+      || isHostName(withoutURLMarks(run), secretRun)
+  }
+
+  /// As in every IdentityId and id of an identity pool.
+  private static func isUUID(_ run: String) -> Bool {
+    let groups = run.split(separator: "-", omittingEmptySubsequences: false)
+    return groups.map(\.count) == [8, 4, 4, 4, 12] && groups.joined().allSatisfy(\.isHexDigit)
+  }
+
+  /// `ap-southeast-1_AbCdEf123`: a region's name and an id, which is shorter than a secret.
+  private static func isUserPoolID(_ run: String, _ secretRun: Int) -> Bool {
+    let parts = run.split(separator: "_", omittingEmptySubsequences: false)
+    return parts.count == 2 && isLabel(parts[0]) && parts[0].count < secretRun
+      && parts[0].utf8.filter { $0 == UInt8(ascii: "-") }.count >= 2
+      && parts[1].count < secretRun && parts[1].utf8.allSatisfy(\.isLetterOrDigit)
+  }
+
+  /// A host name of three labels or more, in lower case.
+  private static func isHostName(_ name: Substring, _ secretRun: Int) -> Bool {
+    let labels = name.split(separator: ".", omittingEmptySubsequences: false)
+    guard labels.count >= 3, labels.allSatisfy(isLabel),
+      let top = labels.last, top.count >= 2, !top.utf8.contains(where: \.isDigit)
+    else { return false }
+    let withDigits = labels.flatMap { $0.split(separator: "-") }
+      .filter { $0.utf8.contains(where: \.isDigit) }
+    return withDigits.reduce(0) { $0 + $1.count } < secretRun
+  }
+
+  /// RFC 1123, 2.1: letters, digits and hyphens, at most 63, no hyphen at an end.
+  private static func isLabel(_ label: Substring) -> Bool {
+    (1...63).contains(label.utf8.count) && label.first != "-" && label.last != "-"
+      && label.utf8.allSatisfy { $0 == UInt8(ascii: "-") || $0.isDigit || $0.isLowercase }
+  }
+
+  /// The name without the slashes that stand around it in `https://HOST/`, and without the dot that
+  /// ends a sentence.
+  private static func withoutURLMarks(_ run: String) -> Substring {
+    var name = run[...]
+    if name.hasPrefix("//") { name = name.dropFirst(2) }
+    if let last = name.last, ["/", "."].contains(last) { name = name.dropLast() }
+    return name
+  }
+}

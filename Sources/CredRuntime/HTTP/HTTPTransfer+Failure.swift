@@ -1,0 +1,134 @@
+internal import CCurl
+internal import CredCore
+internal import Glibc
+
+extension HTTPTransfer {
+  func failure(_ result: CURLcode) -> TransportFailure {
+    let said = unsafe String(cString: errorText)
+    let kind = TransportFailure.Kind(result, said)
+    let number = unsafe credd_curl_os_error(handle)
+    let system = number > 0 ? unsafe String(cString: strerror(number)) : nil
+    // libcurl's text has addresses if a connection failed, and the certificate's fault if TLS
+    // failed. With a file of this host it has the file's name, which the message has already.
+    let reason =
+      switch kind {
+      case .connect, .reset: system
+      case .nameResolution, .proxyResolution, .tls, .notTLS, .certificate, .otherHost,
+        .clientRefused:
+        said.isEmpty ? system : said
+      default: String?.none
+      }
+    let detail = [said.isEmpty ? nil : said, kind == .connect ? system : nil].compactMap(\.self)
+    var failure = TransportFailure(
+      kind, reason: reason, detail: detail.isEmpty ? nil : detail.joined(separator: ": "))
+    failure.hasBegun = headerBytes > 0
+    if kind == .ownFile { failure.ownFile = OwnTLSFile(result, said) }
+    if kind == .otherHost {
+      failure.certificateNames = CertificateNames.read(
+        alternative: certificate("X509v3 Subject Alternative Name"),
+        subject: certificate("Subject"))
+    }
+    return failure
+  }
+
+  private func certificate(_ field: String) -> String? {
+    guard let text = unsafe credd_curl_certificate(handle, field) else { return nil }
+    return unsafe String(cString: text)
+  }
+}
+
+extension TransportFailure.Kind {
+  /// The failure that a libcurl result stands for.
+  ///
+  /// - Parameter said: libcurl's text, which names OpenSSL's reason.
+  init(_ result: CURLcode, _ said: String) {
+    switch result {
+    case CURLE_COULDNT_RESOLVE_HOST: self = .nameResolution
+    case CURLE_COULDNT_RESOLVE_PROXY: self = .proxyResolution
+    case CURLE_COULDNT_CONNECT, CURLE_PROXY, CURLE_INTERFACE_FAILED:
+      self = .connect
+    case CURLE_OPERATION_TIMEDOUT:
+      self = .timeout
+    case CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE:
+      self = .ownFile
+    case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_PEER_FAILED_VERIFICATION,
+      CURLE_SSL_ISSUER_ERROR:
+      self = Self.ofTLS(result, said.lowercased())
+    case CURLE_FILESIZE_EXCEEDED:
+      self = .tooLarge
+    case CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT, CURLE_WEIRD_SERVER_REPLY,
+      CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_BAD_CONTENT_ENCODING:
+      self = .malformed
+    default:
+      // In TLS 1.3 a server refuses the client's certificate after the handshake.
+      self = Self.refusesClient(said.lowercased()) ? .clientRefused : .reset
+    }
+  }
+
+  /// libcurl has no codes for these cases. A text that no longer fits makes the message less exact, and
+  /// changes nothing else.
+  private static func ofTLS(_ result: CURLcode, _ said: String) -> Self {
+    if refusesClient(said) { return .clientRefused }
+    guard result == CURLE_PEER_FAILED_VERIFICATION else {
+      // OpenSSL read something else than a record of TLS: "wrong version number" of most servers,
+      // "packet length too long" of some.
+      let isOther = ["wrong version number", "packet length too long"].contains(where: {
+        said.contains(bytesOf: $0)
+      })
+      return isOther ? .notTLS : result == CURLE_SSL_ISSUER_ERROR ? .certificate : .tls
+    }
+    // "no alternative certificate subject name matches target host name", and for a certificate
+    // without such names "certificate subject name 'x' does not match target host name".
+    return said.contains(bytesOf: "target host name") || said.contains(bytesOf: "target ip address")
+      ? .otherHost : .certificate
+  }
+
+  /// The alerts of TLS about a client's certificate (RFC 8446, 6.2), as OpenSSL spells them.
+  private static func refusesClient(_ said: String) -> Bool {
+    guard said.contains(bytesOf: "alert ") else { return false }
+    return [
+      "certificate required", "bad certificate", "unsupported certificate", "certificate revoked",
+      "certificate expired", "certificate unknown", "unknown ca",
+    ].contains(where: { said.contains(bytesOf: $0) })
+  }
+}
+
+extension OwnTLSFile {
+  init(_ result: CURLcode, _ said: String) {
+    guard result != CURLE_SSL_CACERT_BADFILE else {
+      self = .authority
+      return
+    }
+    if said.contains(bytesOf: "does not match") {
+      self = .pair
+    } else {
+      self = said.contains(bytesOf: "rivate key") ? .key : .certificate
+    }
+  }
+}
+
+/// The names in a certificate, as libcurl gives its fields.
+enum CertificateNames {
+  /// - Parameters:
+  ///   - alternative: `DNS:a.example, IP Address:192.0.2.1`.
+  ///   - subject: `O = Example, CN = a.example`; counts only without alternative names.
+  static func read(alternative: String?, subject: String?) -> [String] {
+    let names = (alternative ?? "").split(separator: ",").compactMap { part -> String? in
+      let fields = part.split(separator: ":", maxSplits: 1)
+      guard fields.count == 2 else { return nil }
+      let kind = fields[0].filter { $0 != " " }
+      return ["DNS", "IPAddress"].contains(kind) ? shown(fields[1]) : nil
+    }
+    guard names.isEmpty else { return names }
+    return (subject ?? "").split(separator: ",").compactMap { part -> String? in
+      let fields = part.split(separator: "=", maxSplits: 1)
+      guard fields.count == 2, fields[0].filter({ $0 != " " }) == "CN" else { return nil }
+      return shown(fields[1])
+    }
+  }
+
+  /// The certificate is another server's, which may write any text.
+  private static func shown(_ name: Substring) -> String? {
+    TransportFailure(.otherHost, reason: String(name.prefix(253))).reason
+  }
+}
