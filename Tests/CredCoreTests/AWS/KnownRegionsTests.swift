@@ -2,10 +2,11 @@ import CredCore
 import TestSupport
 import Testing
 
-@Suite struct KnownRegionsTests {
+struct KnownRegionsTests {
   @Test(arguments: [
     ("us-esat-1", "us-east-1"), ("us-east1", "us-east-1"), ("eu_west_1", "eu-west-1"),
-    ("eu-cental-1", "eu-central-1"), ("us-gov-wset-1", "us-gov-west-1"), ("cn-nort-1", "cn-north-1"),
+    ("eu-cental-1", "eu-central-1"), ("us-gov-wset-1", "us-gov-west-1"),
+    ("cn-nort-1", "cn-north-1"),
   ])
   func aMisspeltRegionIsNearAKnownOne(region: String, meant: String) {
     expect(KnownRegions.contains(region), equals: false)
@@ -20,6 +21,7 @@ import Testing
   @Test func eachRegionHasTheShapeOfItsPartition() {
     expect(KnownRegions.all.filter { !AWSPartition.knows(region: $0) }, equals: [])
     expect(Set(KnownRegions.all).count, equals: KnownRegions.all.count)
-    expect(Set(KnownRegions.all.map { AWSPartition(region: $0) }), equals: Set(AWSPartition.allCases))
+    expect(
+      Set(KnownRegions.all.map { AWSPartition(region: $0) }), equals: Set(AWSPartition.allCases))
   }
 }
