@@ -86,6 +86,7 @@ final class Checks {
     host.upstream.probe(ProbeRequest(id: run.call, profiles: profiles, until: now + time)) {
       [unowned self] outcomes in
       run.steps += outcomes.map { CheckStep($0, forAdmin: isAdmin) }
+      run.steps += CheckStep.regions(of: profiles, outcomes)
       countQuestions(of: key, outcomes.count)
       guard isRunning(run), let turn = clients.endWait(run.client, for: run.call) else { return }
       then(turn, run)
@@ -130,6 +131,9 @@ final class Checks {
     set { runs = newValue }
   }
 
+  /// Call after a reload: what was found before may not be so any more.
+  func configurationChanged() { runs = runs.filter { isRunning($0.value) } }
+
   private func checkError(_ key: Key, _ now: Instant) -> ProtocolError? {
     guard let (reason, pause) = checkRefusal(key, now) else { return nil }
     figures.hit(.checks)
@@ -137,26 +141,34 @@ final class Checks {
   }
 
   private func checkRefusal(_ key: Key, _ now: Instant) -> (String, Duration)? {
-    if let last = runs[key] {
-      return (
-        isRunning(last)
-          ? "a check of this profile is under way"
-          : "this profile was checked less than a minute ago",
-        last.began + Limits.Check.pause - now
-      )
+    if let last = runs[key], isRunning(last) {
+      return ("a check of this profile is under way", last.began + Limits.Check.pause - now)
     }
     let own = runs.filter { $0.key.uid == key.uid }
     if own.values.count(where: isRunning) >= Limits.Check.underWayOfUser {
       return ("\(Limits.Check.underWayOfUser) checks of this user are under way", .seconds(1))
+    }
+    if runs.values.count(where: isRunning) >= Limits.Check.underWay {
+      return ("\(Limits.Check.underWay) checks are under way on this host", .seconds(1))
+    }
+    return key.uid == 0 ? nil : refusalOfPause(key, own, now)
+  }
+
+  /// The limits of a minute. Whoever mends something wants to see at once whether it helped: they do not
+  /// bind root, and a reload ends them.
+  private func refusalOfPause(
+    _ key: Key, _ own: [Key: CheckRun], _ now: Instant
+  ) -> (String, Duration)? {
+    if let last = runs[key] {
+      return (
+        "this profile was checked less than a minute ago", last.began + Limits.Check.pause - now
+      )
     }
     if own.count >= Limits.Check.rememberedOfUser {
       return (
         "this user has checked \(Limits.Check.rememberedOfUser) profiles within a minute",
         checkPause(own, now)
       )
-    }
-    if runs.values.count(where: isRunning) >= Limits.Check.underWay {
-      return ("\(Limits.Check.underWay) checks are under way on this host", .seconds(1))
     }
     if runs.count >= Limits.Check.remembered {
       return (
@@ -177,8 +189,9 @@ final class Checks {
   private func renew(_ name: String, _ caller: Caller, _ turn: Turn, _ run: CheckRun) {
     let session = held(name, caller, turn.now) ?? derived(name, caller, turn.now)
     guard let session, session.machine.mayRenew else {
-      run.steps.append(
-        CheckStep(unrenewable: session, in: configuration[name]?.root.settings.name ?? name))
+      if let profile = configuration[name] {
+        run.steps.append(unrenewed(profile, caller, turn, run))
+      }
       return turn.give(.check(run.steps))
     }
     session.asking.checks[turn.client.id] = run
@@ -187,6 +200,20 @@ final class Checks {
         id: turn.client.id, want: session.profile.checkedWant, minimumLife: nil, mustRefresh: true,
         arrived: turn.now, wait: Self.renewalTime),
       in: session, turn)
+  }
+
+  /// The step for a session that is not renewed: the profile's own, or that of its source.
+  private func unrenewed(
+    _ profile: Profile, _ caller: Caller, _ turn: Turn, _ run: CheckRun
+  ) -> CheckStep {
+    let root = profile.root
+    let session = held(root.settings.name, caller, turn.now)
+    let past = session?.machine.lastFailure
+    return CheckStep(
+      unrenewed: session?.machine ?? SessionMachine(plan: root.plan, now: turn.now),
+      in: profile.settings.name, of: root.settings.name,
+      after: past.map { (host.clock.wallTime + ($0.at - turn.now), $0.failure) },
+      forAdmin: run.isForAdmin)
   }
 
   private func held(_ profile: String, _ caller: Caller, _ now: Instant) -> Session? {
@@ -214,16 +241,17 @@ final class Checks {
     guard case .check = turn.request.operation,
       let run = session.asking.checks.removeValue(forKey: turn.client.id)
     else { return false }
-    let expiration = session.machine.expiration?.iso8601
     if let step = CheckStep(sourceOf: session) {
       run.steps.insert(
         step, at: run.steps.lastIndex { $0.name == session.derivedOperation } ?? run.steps.endIndex)
     }
+    let expiration = session.machine.expiration?.iso8601
+    let name = session.profile.checkedWant == .credentials ? "credentials" : "tokens"
     run.steps.append(
-      CheckStep(
-        session.profile.checkedWant == .credentials ? "credentials" : "tokens", isOK: error == nil,
-        detail: error?.message ?? expiration.map { "valid until \($0)\(session.tokenNote)" }
-          ?? "none"))
+      error.map { CheckStep(refusedWith: $0, otherwise: name) }
+        ?? CheckStep(
+          name, isOK: true,
+          detail: expiration.map { "valid until \($0)\(session.tokenNote)" } ?? "none"))
     turn.give(.check(run.steps))
     return true
   }
@@ -236,69 +264,4 @@ extension Profile {
 
 extension Session {
   fileprivate var derivedOperation: String? { profile.derivation?.operation }
-
-  /// How much of the session token is left; empty where STS does not say it.
-  fileprivate var tokenNote: String {
-    let used = machine.credentials?.credentials.session?.tokenUtilization
-    return used.map { "; the session token is \($0) % full" } ?? ""
-  }
-}
-
-extension CheckStep {
-  /// The step for the source of a derived session; nil for another one.
-  fileprivate init?(sourceOf session: Session) {
-    guard let source = session.source else { return nil }
-    let expiration = source.machine.expiration?.iso8601
-    self.init(
-      "source '\(source.key.profile)'", isOK: expiration != nil,
-      detail: expiration.map { "valid until \($0)" } ?? "has no credentials")
-  }
-
-  /// The step for a session that nothing can renew; nil if there is none.
-  fileprivate init(unrenewable session: Session?, in profile: String) {
-    let login = "credctl login --profile \(profile)"
-    switch session?.machine.state {
-    case .tokensInvalid?:
-      self.init("session", isOK: false, detail: "the sign-in is no longer accepted: \(login)")
-    case .signedIn?:
-      let end = session?.machine.expiration.map { " until \($0.iso8601)" } ?? ""
-      self.init(
-        "session", isOK: true,
-        detail: "signed in\(end); nothing renews it, because the provider gave no refresh token")
-    case .signedOut?, .guest?, nil:
-      self.init(
-        "session", isOK: true,
-        detail: "nobody is signed in here, so nothing was renewed: \(login)")
-    }
-  }
-
-  fileprivate init(_ outcome: ProbeOutcome, forAdmin isAdmin: Bool) {
-    switch outcome.result {
-    case .failure(let failure):
-      self.init(
-        outcome.name, isOK: false, duration: outcome.duration,
-        detail: Self.text(of: failure, forAdmin: isAdmin))
-    case .success(let answer):
-      var parts = ["answered (HTTP \(answer.status))"]
-      if let tls = answer.connection?.tls { parts.append(tls) }
-      if let difference = answer.clockDifference {
-        // HTTP gives times in whole seconds.
-        let seconds = difference.components.seconds
-        parts.append(
-          abs(seconds) <= 2 ? "its clock agrees" : "its clock differs by \(seconds) s: set the time"
-        )
-      }
-      if isAdmin, let connection = answer.connection {
-        parts += [connection.address, connection.certificate].compactMap(\.self)
-      }
-      self.init(
-        outcome.name, isOK: true, duration: outcome.duration, detail: parts.joined(separator: "; "))
-    }
-  }
-
-  /// Only administrators may read the text of an upstream and its address.
-  static func text(of failure: UpstreamFailure, forAdmin isAdmin: Bool) -> String {
-    guard isAdmin else { return failure.summary }
-    return [failure.message, failure.detail].compactMap(\.self).joined(separator: "; ")
-  }
 }

@@ -235,7 +235,10 @@ extension SessionService {
 
   /// Applies another configuration. Sessions of unchanged profiles are not affected.
   @discardableResult
-  package func apply(_ next: ResolvedConfiguration) -> ReloadOutcome { owners.reloads.apply(next) }
+  package func apply(_ next: ResolvedConfiguration) -> ReloadOutcome {
+    owners.checks.configurationChanged()
+    return owners.reloads.apply(next)
+  }
 
   /// Keeps the configuration that is in force: a newer one has errors.
   package func refuseConfiguration(_ problems: [String]) { owners.reloads.refuse(problems) }

@@ -44,6 +44,11 @@ public struct StatusReport: Sendable {
     return writer.bytes
   }
 
+  /// What root is told, who may see more than its own sessions; nil if nothing is missing.
+  public static func hint(uid: UInt32, showsAll: Bool) -> String? {
+    uid == 0 && !showsAll ? "these are root's own sessions; --all shows every user's" : nil
+  }
+
   /// The daemon in one line, then the sessions.
   ///
   /// On a terminal, no line is wider than the terminal, and errors follow the table. When output is

@@ -83,6 +83,14 @@ struct StatusReportTests {
     expect(try report("{\(error)0}", width: 80, hasColour: true).contains("\n\(text)\n"))
   }
 
+  @Test func rootIsToldThatThereMayBeMoreSessions() {
+    expect(
+      StatusReport.hint(uid: 0, showsAll: false),
+      equals: "these are root's own sessions; --all shows every user's")
+    expect(StatusReport.hint(uid: 0, showsAll: true) == nil)
+    expect(StatusReport.hint(uid: 1000, showsAll: false) == nil)
+  }
+
   @Test func showsTheUptime() throws {
     let daemon = try JSONValue.parse(Array(#"{"Version":"1","Pid":3,"Uptime":7300}"#.utf8))
     expect(DaemonLine(daemon).text, equals: "credd 1, pid 3, up 2 h")

@@ -270,8 +270,8 @@ struct EndpointTests {
     }
     // Root sees where.
     expect(outcome.output.contains("127.0.0.1 port \(host.sandbox.port)"))
-    let again = try host.credctl("check")
-    expect(again.status == 75 && again.errors.contains("less than a minute ago"))
+    // Root need not wait for a minute.
+    expect(try host.credctl("check").status, equals: 0)
   }
 
   @Test(.enabled(if: OtherUser.isRoot, "takes root, to whom credd says more"))

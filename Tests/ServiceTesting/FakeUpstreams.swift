@@ -86,13 +86,15 @@ final class FakeUpstreams {
     case "GetCredentialsForIdentity": return credentials(json?["IdentityId"]?.text ?? "")
     case "AssumeRoleWithWebIdentity": return role()
     case "AssumeRole", "GetScopedCredentials": return sts.answer(request, accessKeyID, serverTime)
-    default: return .reply(404, "")
+    default: return dated(404, "")
     }
   }
 
-  private func ok(_ body: String) -> FakeHTTP.Answer {
-    guard let dateSkew else { return .reply(200, body) }
-    return .reply(200, body, headers: [("Date", Self.httpDate(clock.wallTime + dateSkew))])
+  private func ok(_ body: String) -> FakeHTTP.Answer { dated(200, body) }
+
+  private func dated(_ status: Int, _ body: String) -> FakeHTTP.Answer {
+    guard let dateSkew else { return .reply(status, body) }
+    return .reply(status, body, headers: [("Date", Self.httpDate(clock.wallTime + dateSkew))])
   }
 
   /// A time as in `Date` of HTTP.

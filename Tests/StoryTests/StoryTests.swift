@@ -14,6 +14,9 @@ struct StoryTests {
   @Test func aBackendThatRefusesTheHost() throws { try expect(.refusedHost) }
   @Test func aBackendThatDoesNotKnowTheHost() throws { try expect(.unknownHost) }
   @Test func aClockThatIsOff() throws { try expect(.wrongClock) }
+  @Test func aCheckOfAProfileThatTheHostVouchesFor() throws { try expect(.checkedHost) }
+  @Test func aCheckWhereNobodyIsSignedIn() throws { try expect(.checkedSignIn) }
+  @Test func aRegionThatDoesNotExist() throws { try expect(.wrongRegion) }
   @Test func aLimitThatIsHit() throws { try expect(.hitLimit) }
   @Test func aSocketWithACap() throws { try expect(.cappedSocket) }
   @Test func aProfileThatIsDerived() throws { try expect(.derivedProfile) }
@@ -51,6 +54,9 @@ enum StoryName: String, CaseIterable {
   case refusedHost = "refused-host"
   case unknownHost = "unknown-host"
   case wrongClock = "wrong-clock"
+  case checkedHost = "checked-host"
+  case checkedSignIn = "checked-sign-in"
+  case wrongRegion = "wrong-region"
   case hitLimit = "hit-limit"
   case cappedSocket = "capped-socket"
   case derivedProfile = "derived-profile"
@@ -79,6 +85,9 @@ enum StoryName: String, CaseIterable {
     case .refusedHost: try Story.refusedHost()
     case .unknownHost: try Story.unknownHost()
     case .wrongClock: try Story.wrongClock()
+    case .checkedHost: try Story.checkedHost()
+    case .checkedSignIn: try Story.checkedSignIn()
+    case .wrongRegion: try Story.wrongRegion()
     case .hitLimit: try Story.hitLimit()
     case .cappedSocket: try Story.cappedSocket()
     case .derivedProfile: try Story.derivedProfile()

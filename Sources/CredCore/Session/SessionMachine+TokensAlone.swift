@@ -26,6 +26,11 @@ extension SessionMachine {
     return canRefresh || signIn != nil || work != .idle || awaitedRenewal != nil
   }
 
+  /// Whether nobody is signed in, and the next request signs in without a `login`.
+  public var signsInByItself: Bool {
+    if case .signedOut = held.state { canRefresh } else { false }
+  }
+
   /// Announces renewed tokens, where they are what the profile gives.
   mutating func announceTokens(_ session: ProviderSession, _ context: inout EventContext) {
     guard plan.givesTokensAlone, let expiration = session.idToken?.expiration else { return }

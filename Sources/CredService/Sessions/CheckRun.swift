@@ -9,6 +9,8 @@ final class CheckRun {
   /// Whether the client may see the texts of upstreams and their addresses.
   let isForAdmin: Bool
   var steps: [CheckStep] = []
+  /// The calls of the session that have ended, by their names.
+  private var calls: [String: (tries: Int, time: Duration)] = [:]
   /// Whether the client got no result, so that the check is made anew.
   private(set) var isForgotten = false
 
@@ -21,13 +23,20 @@ final class CheckRun {
 
   func forget() { isForgotten = true }
 
-  /// A call of the session that is being checked has ended.
+  /// A call of the session that is being checked has ended. However often it is tried while the check
+  /// waits, it is one step with the last result.
   func note(_ name: String, _ failure: UpstreamFailure?, in time: Duration) {
-    // A renewal may be tried again while the check waits for it: the last result counts.
-    steps.removeAll { $0.name == name && !$0.isOK }
-    steps.append(
-      CheckStep(
-        name, isOK: failure == nil, duration: time,
-        detail: failure.map { CheckStep.text(of: $0, forAdmin: isForAdmin) } ?? "answered"))
+    let former = calls[name]
+    let (tries, time) = ((former?.tries ?? 0) + 1, (former?.time ?? .zero) + time)
+    calls[name] = (tries, time)
+    let text = failure.map { CheckStep.text(of: $0, forAdmin: isForAdmin) } ?? "answered"
+    let step = CheckStep(
+      name, isOK: failure == nil, duration: time,
+      detail: tries == 1 ? text : "\(text); \(tries) tries")
+    if former != nil, let index = steps.lastIndex(where: { $0.name == name }) {
+      steps[index] = step
+    } else {
+      steps.append(step)
+    }
   }
 }

@@ -206,7 +206,10 @@ extension BackendExchanges {
   }
 
   func places(_ turns: CallTurns) -> [ProbedPlace] {
-    called.settings.kind.origin.map { [place($0, turns)] } ?? []
+    guard let origin = called.settings.kind.origin else { return [] }
+    var place = place(origin, turns)
+    place.omitsPath = true
+    return [place]
   }
 
   /// The backend's own server, at this URL.

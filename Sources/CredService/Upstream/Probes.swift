@@ -10,6 +10,13 @@ struct ProbedPlace: Hashable {
   let queue: CallQueue
   /// How the answer is read; nil if any answer is good.
   var reading: ProviderProbe?
+  /// Whether the path of the calls is left out, because a call would change something.
+  var omitsPath = false
+
+  /// What a good answer shows.
+  var trial: ProbeOutcome.Trial {
+    reading != nil ? .answer : omitsPath ? .serverWithoutPath : .server
+  }
 
   static func == (one: ProbedPlace, other: ProbedPlace) -> Bool {
     one.url == other.url && one.settings == other.settings
@@ -21,14 +28,35 @@ struct ProbedPlace: Hashable {
 /// Whether such a server answers.
 package struct ProbeOutcome: Sendable {
   package let name: String
+  /// The URL that was asked.
+  package let url: String
+  package let trial: Trial
   package let duration: Duration
   package let result: Result<Answer, UpstreamFailure>
+
+  package enum Trial: Sendable {
+    /// The server's answer was read, and fits.
+    case answer
+    /// The server can be reached.
+    case server
+    /// The same, and the path of its calls was not tried.
+    case serverWithoutPath
+  }
 
   package struct Answer: Sendable {
     package let status: Int
     package let connection: HTTPConnection?
     /// How far the server's clock is ahead of this host's; nil if the server gives no time.
     package let clockDifference: Duration?
+  }
+}
+
+extension ProbeOutcome {
+  fileprivate init(
+    _ place: ProbedPlace, in duration: Duration, _ result: Result<Answer, UpstreamFailure>
+  ) {
+    self.init(
+      name: place.name, url: place.url, trial: place.trial, duration: duration, result: result)
   }
 }
 
@@ -53,7 +81,7 @@ private final class ProbeRun {
   /// Reports the next servers as not asked.
   func skip(_ count: Int) {
     outcomes += left.prefix(count).map {
-      ProbeOutcome(name: $0.name, duration: .zero, result: .failure(.notAsked($0.upstream)))
+      ProbeOutcome($0, in: .zero, .failure(.notAsked($0.upstream)))
     }
     left = left.dropFirst(count)
   }
@@ -147,7 +175,7 @@ final class ServerProbes {
             $0.with(request: "GET \(place.url)", answer: "HTTP \(reply.status)", took: time)
           }
         }
-      completion((ProbeOutcome(name: place.name, duration: time, result: answer), further))
+      completion((ProbeOutcome(place, in: time, answer), further))
     }
   }
 

@@ -221,7 +221,7 @@ extension BrowserListener {
         try listener.checkKernel()
         return listener
       case .failure(let error) where error.number == EADDRINUSE:
-        taken.append((uri.text(port: uri.port ?? 0), uri.port.flatMap(holder)))
+        taken.append((uri.text(port: uri.port ?? 0), uri.port.flatMap { PortHolder.uid(at: $0) }))
       case .failure(let error):
         throw .system("cannot listen for \(uri.text(port: uri.port ?? 0)): \(error.text)")
       }
@@ -288,18 +288,6 @@ extension BrowserListener {
     }
     let descriptor = unsafe credd_listen_loopback(&name, backlog)
     return (descriptor, name.port)
-  }
-
-  /// The user who listens at the port, according to the kernel.
-  private static func holder(_ port: UInt16) -> UInt32? {
-    for path in ["/proc/net/tcp", "/proc/net/tcp6"] {
-      if let table = try? SecretInput.contents(ofFile: path, limit: 4 << 20),
-        let uid = PortHolder.uid(at: port, in: table)
-      {
-        return uid
-      }
-    }
-    return nil
   }
 
   /// Asks the kernel who made one of credctl's own connections. If it cannot say that, users could

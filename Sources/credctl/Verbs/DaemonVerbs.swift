@@ -1,5 +1,7 @@
 import ArgumentParser
+import CredCore
 import CredctlKit
+import Glibc
 
 struct Status: Verb {
   static let configuration = CommandConfiguration(
@@ -31,6 +33,9 @@ struct Status: Verb {
     let report = StatusReport(
       pages.whole, profile: profile, hidden: hidden, now: Clock.wallTime)
     try StandardStream.output.write(report.rendered(on: StandardStream.output.display))
+    if let hint = StatusReport.hint(uid: geteuid(), showsAll: all) {
+      StandardStream.error.report("credctl: \(hint)\n")
+    }
   }
 
   private func request(after place: String?) -> RequestLine {
@@ -116,8 +121,9 @@ struct Check: Verb {
   static let configuration = CommandConfiguration(
     abstract: "Try each step of a sign-in: whether servers answer, and whether the session renews.",
     discussion: """
-      Signs nobody in. Once a minute for each profile. Addresses, certificates and what servers said \
-      are shown to root and the administrators' group. Ends with 69 where a step failed.
+      Signs nobody in. Once a minute for each profile, except for root and after a reload. Addresses, \
+      certificates and what servers said are shown to root and the administrators' group. Ends with 77 \
+      where the user has to sign in or to ask for access, with 69 where another step failed.
       """)
 
   @ParentCommand var program: Credctl
@@ -142,18 +148,26 @@ struct Check: Verb {
     if allProfiles { request.add("all", true) }
     let answer = try client.ask(
       request.finished(), for: .check, profile: selection.given, seconds: Self.longest)
+    let report = report(answer.reply)
     if format.json {
-      try answer.print()
+      try StandardStream.output.write(report.line[...])
     } else {
-      try StandardStream.output.write(
-        CheckReport.rendered(answer.reply, on: StandardStream.output.display))
+      try StandardStream.output.write(report.rendered(on: StandardStream.output.display))
     }
-    let failed = CheckReport.failedSteps(answer.reply)
-    guard failed.isEmpty else {
-      // If only the step "session" failed, the user must sign in.
-      let status: Sysexit = failed == ["session"] ? .notPermitted : .unavailable
-      throw Failure(status, "what failed: \(failed.joined(separator: ", "))")
+    if let failure = report.failure { throw failure }
+  }
+
+  /// What credd says, and what it cannot know.
+  private func report(_ reply: JSONValue) -> CheckReport {
+    let report = CheckReport(reply)
+    let files = EndpointFiles()
+    guard !report.has(EndpointUnit.step), client.isOfSystem, files.isEnabled else { return report }
+    var request = RequestLine(operation: "status")
+    request.add("limit", 1)
+    guard let status = try? client.ask(request.finished(), for: .status).reply else {
+      return report
     }
+    return CheckReport(reply, own: EndpointUnit.problem(status, holder: files.holder))
   }
 }
 

@@ -59,7 +59,7 @@ struct CheckLimitTests {
     expect(reply["Ok"]?.bool == false)
     let details = details(reply)
     expect(details["backend corp"]?.contains("was not asked") == true, "\(reply.text)")
-    expect(details["cognito-identity"]?.hasPrefix("answered") == true)
+    expect(details["cognito-identity"]?.hasPrefix("reachable") == true)
     expect(fixture.now - began < .seconds(20))
     expect(fixture.upstream.callCount, equals: 0)
   }

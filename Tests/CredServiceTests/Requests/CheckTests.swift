@@ -7,17 +7,10 @@ import Testing
 
 /// The operation `check`.
 struct CheckTests {
-  private func steps(_ reply: Reply) -> [(name: String, isOK: Bool, detail: String)] {
-    guard case .array(let steps) = reply["Steps"] else { return [] }
-    return steps.map {
-      ($0["Name"]?.text ?? "", $0["Ok"]?.bool ?? false, $0["Detail"]?.text ?? "")
-    }
-  }
-
   @Test func withoutASessionItAsksTheServersAndSignsNobodyIn() throws {
     let fixture = try ServiceFixture()
     let reply = try fixture.ask(#"{"op":"check"}"#)
-    expect(steps(reply).map(\.name), equals: ["backend corp", "cognito-identity", "session"])
+    expect(reply.steps.map(\.name), equals: ["backend corp", "cognito-identity", "session"])
     expect(reply["Ok"]?.bool == true)
     expect(fixture.service.sessions.isEmpty)
     expect(fixture.host.upstreams.calls("token"), equals: 0)
@@ -29,7 +22,7 @@ struct CheckTests {
     fixture.advance(by: .seconds(120))
     let reply = try fixture.ask(#"{"op":"check"}"#)
     expect(
-      steps(reply).map(\.name),
+      reply.steps.map(\.name),
       equals: [
         "backend corp", "cognito-identity", "token", "GetCredentialsForIdentity", "credentials",
       ])
@@ -46,7 +39,7 @@ struct CheckTests {
     fixture.host.upstreams.faults["token"] = .status(403, #"{"message":"private words"}"#)
     let reply = try fixture.ask(#"{"op":"check"}"#)
     expect(reply["Ok"]?.bool == false)
-    let failed = steps(reply).first { $0.name == "token" }
+    let failed = reply.steps.first { $0.name == "token" }
     expect(failed?.isOK == false && failed?.detail.contains("private words") == false)
   }
 
@@ -57,8 +50,26 @@ struct CheckTests {
     fixture.advance(by: .seconds(120))
     fixture.host.upstreams.faults["token"] = .status(503)
     let reply = try fixture.ask(#"{"op":"check"}"#)
-    expect(fixture.host.upstreams.calls("token") > 2)
-    expect(steps(reply).filter { !$0.isOK }.map(\.name), equals: ["token", "credentials"])
+    let tries = fixture.host.upstreams.calls("token") - 1
+    expect(tries > 1)
+    expect(reply.failedSteps, equals: ["token", "credentials"])
+    expect(reply.steps.first { $0.name == "token" }?.detail.hasSuffix("; \(tries) tries") == true)
+  }
+
+  /// The first token is refused, and a second one brings credentials.
+  @Test func aStepThatSucceedsInTheEndIsToldOnce() throws {
+    let fixture = try ServiceFixture()
+    _ = try fixture.ask()
+    fixture.advance(by: .seconds(120))
+    fixture.host.upstreams.faults["GetCredentialsForIdentity"] = .status(
+      400, #"{"__type":"NotAuthorizedException","message":"Token expired"}"#, count: 1)
+    let reply = try fixture.ask(#"{"op":"check"}"#)
+    expect(reply["Ok"]?.bool == true, "\(reply)")
+    expect(
+      reply.steps.suffix(3).map { [$0.name, $0.detail] }.dropLast(),
+      equals: [
+        ["token", "answered; 2 tries"], ["GetCredentialsForIdentity", "answered; 2 tries"],
+      ])
   }
 
   @Test func aSignInThatIsNoLongerAcceptedIsAStepThatFails() throws {
@@ -71,8 +82,19 @@ struct CheckTests {
     fixture.advance(by: .seconds(2))
     let reply = try fixture.ask(#"{"op":"check"}"#)
     expect(reply["Ok"]?.bool == false)
-    expect(steps(reply).last?.detail.contains("credctl login --profile default") == true)
+    expect(reply.steps.last?.detail.hasSuffix("sign in with 'credctl login default'") == true)
   }
+
+  /// credctl ends with the status of a `get` then.
+  @Test func aRenewalThatWantsASignInFailsInTheStepSession() throws {
+    let fixture = try ServiceFixture(Configured.password())
+    _ = try fixture.ask(#"{"op":"login","username":"alice","password":"alice-password"}"#)
+    fixture.advance(by: .seconds(120))
+    fixture.host.upstreams.faults["token"] = .status(401)
+    expect(try fixture.ask(#"{"op":"check"}"#).failedSteps, equals: ["token", "session"])
+  }
+
+  // MARK: Who may see what
 
   @Test func whatServersSaidIsForAdministrators() throws {
     let fixture = try ServiceFixture()
@@ -80,7 +102,30 @@ struct CheckTests {
     fixture.advance(by: .seconds(120))
     fixture.host.upstreams.faults["token"] = .status(403, #"{"message":"private words"}"#)
     let reply = try fixture.ask(#"{"op":"check"}"#, uid: 0)
-    expect(steps(reply).contains { $0.name == "token" && $0.detail.contains("private words") })
+    expect(reply.steps.contains { $0.name == "token" && $0.detail.contains("private words") })
+  }
+
+  /// Whoever mends something looks at once whether it helped.
+  @Test func neitherRootNorAReloadWaitsForAMinute() throws {
+    let fixture = try ServiceFixture()
+    for _ in 0..<3 { expect(try fixture.ask(#"{"op":"check"}"#, uid: 0)["Ok"] != nil) }
+    expect(try fixture.ask(#"{"op":"check"}"#)["Ok"] != nil)
+    expect(try fixture.ask(#"{"op":"check"}"#).errorCode, equals: "TooManyRequests")
+    try fixture.reload(Configured.usual())
+    expect(try fixture.ask(#"{"op":"check"}"#)["Ok"] != nil)
+    expect(try fixture.ask(#"{"op":"check"}"#).errorCode, equals: "TooManyRequests")
+  }
+
+  /// One at a time is for everybody.
+  @Test func aSecondCheckWaitsForTheFirst() throws {
+    let fixture = try ServiceFixture()
+    fixture.host.http.holds = true
+    let client = fixture.connect(uid: 0)
+    client.send(#"{"op":"check"}"#)
+    try fixture.reload(Configured.usual())
+    expect(
+      try fixture.ask(#"{"op":"check"}"#, uid: 0).errorMessage,
+      equals: "a check of this profile is under way")
   }
 
   @Test func itIsOneAtATimeAndOneAMinute() throws {
@@ -111,7 +156,7 @@ struct CheckTests {
     fixture.advance(by: .seconds(5))
     let reply = try client.next()
     expect(reply["Ok"]?.bool == true, "\(reply)")
-    expect(steps(reply).map(\.name).filter { $0 == "backend corp" }.count, equals: 1)
+    expect(reply.steps.map(\.name).filter { $0 == "backend corp" }.count, equals: 1)
     expect(try client.ask(#"{"op":"check"}"#).errorCode, equals: "TooManyRequests")
   }
 
@@ -122,7 +167,7 @@ struct CheckTests {
     let calls = fixture.host.upstreams.calls("token")
     let reply = try fixture.ask(#"{"op":"check","all":true}"#, uid: 0)
     // Each server once, and nothing is renewed.
-    expect(steps(reply).map(\.name), equals: ["backend corp", "cognito-identity"])
+    expect(reply.steps.map(\.name), equals: ["backend corp", "cognito-identity"])
     expect(fixture.host.upstreams.calls("token"), equals: calls)
     expect(
       try fixture.ask(#"{"op":"check","all":true,"profile":"work"}"#, uid: 0).errorCode,
@@ -135,25 +180,26 @@ struct CheckTests {
     let provider = FakeProvider(fixture)
     let names = ["backend okta", "backend okta keys", "backend okta token endpoint"]
     let good = try fixture.ask(#"{"op":"check"}"#)
-    expect(steps(good).map(\.name), equals: names + ["cognito-identity", "session"])
-    expect(good["Ok"]?.bool == true, "\(good.text)")
+    expect(good.steps.map(\.name), equals: names + ["cognito-identity", "session"])
+    // Only somebody who signs in is missing.
+    expect(good.failedSteps, equals: ["session"], "\(good.text)")
     fixture.advance(by: .seconds(61))
     provider.faults["keys"] = [.reply(200, #"{"keys":[]}"#)]
     let keyless = try fixture.ask(#"{"op":"check"}"#)
-    expect(steps(keyless).filter { !$0.isOK }.map(\.name), equals: ["backend okta keys"])
-    expect(steps(keyless)[1].detail.contains("jwks_uri"))
+    expect(keyless.failedSteps, equals: ["backend okta keys", "session"])
+    expect(keyless.steps[1].detail.contains("jwks_uri"))
     fixture.advance(by: .seconds(61))
     provider.faults["openid-configuration"] = [.reply(200, #"{"issuer":"https://other.example/"}"#)]
     let foreign = try fixture.ask(#"{"op":"check"}"#)
-    expect(steps(foreign).map(\.name), equals: ["backend okta", "cognito-identity", "session"])
-    expect(steps(foreign).first?.isOK == false)
+    expect(foreign.steps.map(\.name), equals: ["backend okta", "cognito-identity", "session"])
+    expect(foreign.steps.first?.isOK == false)
   }
 
   @Test func aLinkedProviderIsAskedToo() throws {
     let fixture = try ServiceFixture(Configured.linking())
     _ = FakeProvider(fixture)
     let reply = try fixture.ask(#"{"op":"check"}"#)
-    expect(steps(reply).map(\.name).prefix(2), equals: ["backend corp", "backend okta"])
+    expect(reply.steps.map(\.name).prefix(2), equals: ["backend corp", "backend okta"])
   }
 
   @Test func aProfileOfOthersIsNotChecked() throws {
@@ -173,4 +219,18 @@ struct CheckTests {
     fixture.advance(by: .seconds(61))
     expect(try fixture.ask(#"{"op":"check"}"#)["Ok"]?.bool == true)
   }
+}
+
+extension Reply {
+  typealias Step = (name: String, isOK: Bool, detail: String)
+
+  /// The steps of a `check`.
+  var steps: [Step] {
+    guard case .array(let steps) = self["Steps"] else { return [] }
+    return steps.map {
+      ($0["Name"]?.text ?? "", $0["Ok"]?.bool ?? false, $0["Detail"]?.text ?? "")
+    }
+  }
+
+  var failedSteps: [String] { steps.filter { !$0.isOK }.map(\.name) }
 }

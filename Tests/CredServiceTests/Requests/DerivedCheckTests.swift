@@ -36,7 +36,28 @@ struct DerivedCheckTests {
   @Test func aCheckSignsNobodyInToTheSource() throws {
     let fixture = try fixture()
     let steps = steps(try fixture.ask(Self.check))
-    expect(steps["session"]?.hasSuffix("credctl login --profile work") == true, "\(steps)")
+    expect(steps["session"]?.contains("'credctl get maps'") == true, "\(steps)")
     expect(fixture.service.sessions.isEmpty)
+  }
+
+  @Test func usersOfADerivedProfileSignInToItsSource() throws {
+    let fixture = try ServiceFixture(
+      Configured.http(backend: "login_url = http://127.0.0.1/login")
+        + Configured.profile("work", identifier: "{user}")
+        + Configured.derived("maps", "role_arn = \(Self.role)"))
+    let steps = steps(try fixture.ask(Self.check))
+    expect(
+      steps["session"], equals: "nobody is signed in: sign in with 'credctl login work'")
+  }
+
+  /// The source's first request failed, and with it that of the derived profile.
+  @Test func theFailureOfTheSourceIsAStep() throws {
+    let fixture = try fixture()
+    fixture.host.upstreams.faults["token"] = .status(
+      401, #"{"Code":"HostNotAuthorized","Message":"who is this?"}"#)
+    expect(try fixture.ask(#"{"profile":"maps"}"#).errorCode != nil)
+    let steps = steps(try fixture.ask(Self.check))
+    let detail = steps["last request"] ?? steps["credentials"] ?? ""
+    expect(detail.contains("who is this?"), "\(steps)")
   }
 }

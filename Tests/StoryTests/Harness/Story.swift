@@ -76,15 +76,18 @@ final class Story {
   ///     same function with the virtual time: its own clock is the real one.
   ///   - input: what is written to its standard input.
   ///   - socket: where it connects.
+  ///   - columns: of `check`, the terminal's width; its reply is then shown as that of `status` is.
   @discardableResult
   func run(
-    _ words: String, by person: Person = .alice, input: String = "", at socket: ClientSocket = .main
+    _ words: String, by person: Person = .alice, input: String = "",
+    at socket: ClientSocket = .main, columns: Int? = nil
   ) throws -> CredctlRun.Result {
     let typed = input.isEmpty ? "" : "echo \(input.debugDescription) | "
     let place = socket == .main ? "" : "--socket \(socket.path) "
     lines.append("\(time) \(person.prompt) \(typed)credctl \(place)\(words)")
     let arguments = words.split(separator: " ").map(String.init)
     let isStatus = arguments.first == "status"
+    let showsReply = isStatus || columns != nil
     // Each run is a process of its own.
     runs += 1
     let peer = Peer(uid: person.peer.uid, gid: person.peer.gid, pid: person.peer.pid + runs)
@@ -93,7 +96,7 @@ final class Story {
         fixture.service, fixture.host.clock, peer: peer, groups: person.groups, at: socket)
     }
     let line = input.isEmpty ? "" : input + "\n"
-    let result = try CredctlRun.result(arguments + (isStatus ? ["--json"] : []), input: line) {
+    let result = try CredctlRun.result(arguments + (showsReply ? ["--json"] : []), input: line) {
       // The server asks before it makes a client.
       if let error = self.fixture.service.refusal(at: socket) {
         return String(decoding: RenderedReply.error(error).bytes.dropLast(), as: UTF8.self)
@@ -101,7 +104,13 @@ final class Story {
       // Each request of credctl has a connection of its own, as far as the service can see.
       return try client().ask($0).text
     }
-    append("|", isStatus && result.status == 0 ? try status(result.output) : result.output)
+    if isStatus, result.status == 0 {
+      append("|", try status(result.output))
+    } else if let columns, !result.output.isEmpty {
+      append("|", try check(result.output, columns: columns))
+    } else {
+      append("|", result.output)
+    }
     append("!", result.errors)
     lines.append("  exit status \(result.status)")
     collect(during: true)
@@ -188,6 +197,11 @@ final class Story {
   private func status(_ reply: String) throws -> String {
     StatusReport(try JSONValue.parse(Array(reply.utf8)), now: clock.wallTime)
       .rendered(on: TextTable.Display(width: 160, hasColour: false))
+  }
+
+  private func check(_ reply: String, columns: Int) throws -> String {
+    CheckReport(try JSONValue.parse(Array(reply.utf8)))
+      .rendered(on: TextTable.Display(width: columns, hasColour: false))
   }
 
   /// What the journal and the programs got since the last look.

@@ -93,6 +93,7 @@ extension Story {
     story.start(StoryProgram("backup", #"{"profile":"work"}"#))
     try story.run("status")
     try story.run("status --all", by: .root)
+    try story.run("check work", columns: 80)
     story.pass(.seconds(1200))
     try story.run("get work")
     story.tell("the clock is set right") {
@@ -100,6 +101,7 @@ extension Story {
       story.upstreams.dateSkew = .zero
     }
     try story.run("status")
+    try story.run("check work", columns: 80)
     return try story.end()
   }
 }

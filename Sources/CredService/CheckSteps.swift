@@ -1,0 +1,145 @@
+import CredCore
+
+/// The steps of a `check`, in words.
+extension CheckStep {
+  /// The step where the user has to act. credctl ends with the status of a `get` that wants a sign-in.
+  private static let session = "session"
+  /// AWS refuses a signature whose time is further off.
+  private static let mostClockDifference: Int64 = 300
+
+  // MARK: Servers
+
+  init(_ outcome: ProbeOutcome, forAdmin isAdmin: Bool) {
+    switch outcome.result {
+    case .failure(let failure):
+      self.init(
+        outcome.name, isOK: false, duration: outcome.duration,
+        detail: Self.text(of: failure, forAdmin: isAdmin))
+    case .success(let answer):
+      var parts = [answer.words(outcome.trial)]
+      if let tls = answer.connection?.tls { parts.append(tls) }
+      // HTTP gives times in whole seconds.
+      let seconds = answer.clockDifference?.components.seconds
+      if let seconds {
+        parts.append(
+          abs(seconds) <= 2 ? "its clock agrees" : "its clock differs by \(seconds) s: set the time"
+        )
+      }
+      if isAdmin, let connection = answer.connection {
+        parts += [connection.address, connection.certificate].compactMap(\.self)
+      }
+      self.init(
+        outcome.name, isOK: abs(seconds ?? 0) <= Self.mostClockDifference,
+        duration: outcome.duration, detail: parts.joined(separator: "; "))
+    }
+  }
+
+  /// Only administrators may read the text of an upstream and its address.
+  static func text(of failure: UpstreamFailure, forAdmin isAdmin: Bool) -> String {
+    guard isAdmin else { return failure.summary }
+    return [failure.message, failure.detail].compactMap(\.self).joined(separator: "; ")
+  }
+
+  // MARK: Regions
+
+  /// A step for each region that AWS is not known to have.
+  static func regions(of profiles: [Profile], _ outcomes: [ProbeOutcome]) -> [CheckStep] {
+    var seen: Set<String> = []
+    return profiles.flatMap(\.namedRegions).filter {
+      !KnownRegions.contains($0.region) && seen.insert($0.region).inserted
+    }.map { CheckStep($0, outcomes) }
+  }
+
+  /// AWS adds regions: a name is wrong only where a known one is near and its servers do not answer.
+  private init(_ named: NamedRegion, _ outcomes: [ProbeOutcome]) {
+    let isAway = outcomes.contains { $0.hasFailed && $0.url.contains(".\(named.region).") }
+    let near = KnownRegions.suggestion(for: named.region)
+    let advice = near.map { ": did you mean \($0)?" } ?? ""
+    self.init(
+      "region", isOK: near == nil || !isAway,
+      detail: "\(named.region) (\(named.key)) is no region of AWS that credd knows of\(advice)")
+  }
+
+  // MARK: Sessions
+
+  /// The step for the source of a derived session; nil for another one.
+  init?(sourceOf session: Session) {
+    guard let source = session.source else { return nil }
+    let expiration = source.machine.expiration?.iso8601
+    self.init(
+      "source '\(source.key.profile)'", isOK: expiration != nil,
+      detail: expiration.map { "valid until \($0)" } ?? "has no credentials")
+  }
+
+  /// The step for a session that was not renewed. It is right if a `get` would be answered.
+  ///
+  /// - Parameters:
+  ///   - profile: the profile that is checked.
+  ///   - root: the profile in which users sign in to it.
+  ///   - last: the last failure of the session since its last success.
+  init(
+    unrenewed machine: SessionMachine, in profile: String, of root: String,
+    after last: (at: WallTime, failure: UpstreamFailure)?, forAdmin isAdmin: Bool
+  ) {
+    let login = "sign in with 'credctl login \(root)'"
+    let get = "'credctl get \(profile)'"
+    switch machine.state {
+    case .tokensInvalid:
+      self.init(Self.session, isOK: false, detail: "the sign-in is no longer accepted: \(login)")
+    case .signedIn where machine.received == nil:
+      self.init(
+        Self.session, isOK: false,
+        detail: "what the sign-in gave has ended, and nothing renews it: \(login)")
+    case .signedIn:
+      let end = machine.expiration.map { " until \($0.iso8601)" } ?? ""
+      self.init(
+        Self.session, isOK: true,
+        detail: "signed in\(end); nothing renews it, because the provider gave no refresh token")
+    case .signedOut where machine.signsInByItself:
+      guard let last else {
+        self.init(
+          Self.session, isOK: true,
+          detail: "not used yet, so nothing was renewed: \(get) asks for credentials")
+        return
+      }
+      var error = last.failure.protocolError
+      if isAdmin, let detail = last.failure.detail { error.message += "; \(detail)" }
+      error.message = "at \(last.at.iso8601): \(error.message); to try again: \(get)"
+      self.init(refusedWith: error, otherwise: "last request")
+    case .signedOut, .guest:
+      self.init(Self.session, isOK: false, detail: "nobody is signed in: \(login)")
+    }
+  }
+
+  /// The step for an answer that a `get` would not get.
+  ///
+  /// - Parameter name: its name where the user cannot help it.
+  init(refusedWith error: ProtocolError, otherwise name: String) {
+    let isOfUser = [.signIn, .denied].contains(error.kind)
+    self.init(isOfUser ? Self.session : name, isOK: false, detail: error.message)
+  }
+}
+
+extension Session {
+  /// How much of the session token is left; empty where STS does not say it.
+  var tokenNote: String {
+    let used = machine.credentials?.credentials.session?.tokenUtilization
+    return used.map { "; the session token is \($0) % full" } ?? ""
+  }
+}
+
+extension ProbeOutcome {
+  fileprivate var hasFailed: Bool { if case .failure = result { true } else { false } }
+}
+
+extension ProbeOutcome.Answer {
+  /// What it shows. A server's own fault is worth a word.
+  fileprivate func words(_ trial: ProbeOutcome.Trial) -> String {
+    let reachable = status < 500 ? "reachable" : "reachable, with status \(status)"
+    return switch trial {
+    case .answer: "answered (HTTP \(status))"
+    case .server: reachable
+    case .serverWithoutPath: "\(reachable) (its path is not tried)"
+    }
+  }
+}
