@@ -76,10 +76,11 @@ extension CheckStep {
   /// - Parameters:
   ///   - profile: the profile that is checked.
   ///   - root: the profile in which users sign in to it.
-  ///   - last: the last failure of the session since its last success.
+  ///   - last: the last failure of the session since its last success: when, and whose it is if another
+  ///     user's.
   init(
     unrenewed machine: SessionMachine, in profile: String, of root: String,
-    after last: (at: WallTime, failure: UpstreamFailure)?, forAdmin isAdmin: Bool
+    after last: (at: String, failure: UpstreamFailure)?, forAdmin isAdmin: Bool
   ) {
     let login = "sign in with 'credctl login \(root)'"
     let get = "'credctl get \(profile)'"
@@ -104,7 +105,7 @@ extension CheckStep {
       }
       var error = last.failure.protocolError
       if isAdmin, let detail = last.failure.detail { error.message += "; \(detail)" }
-      error.message = "at \(last.at.iso8601): \(error.message); to try again: \(get)"
+      error.message = "at \(last.at): \(error.message); to try again: \(get)"
       self.init(refusedWith: error, otherwise: "last request")
     case .signedOut, .guest:
       self.init(Self.session, isOK: false, detail: "nobody is signed in: \(login)")

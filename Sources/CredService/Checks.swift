@@ -208,12 +208,23 @@ final class Checks {
   ) -> CheckStep {
     let root = profile.root
     let session = held(root.settings.name, caller, turn.now)
-    let past = session?.machine.lastFailure
+    let own = session?.machine.lastFailure
+    let past = own ?? (run.isForAdmin ? failureOfOthers(in: root.settings.name) : nil)
     return CheckStep(
       unrenewed: session?.machine ?? SessionMachine(plan: root.plan, now: turn.now),
       in: profile.settings.name, of: root.settings.name,
-      after: past.map { (host.clock.wallTime + ($0.at - turn.now), $0.failure) },
-      forAdmin: run.isForAdmin)
+      after: past.map {
+        let time = (host.clock.wallTime + ($0.at - turn.now)).iso8601
+        return (own == nil ? "\(time) for another user" : time, $0.failure)
+      }, forAdmin: run.isForAdmin)
+  }
+
+  /// The last failure of anybody's session that is not about its user. An administrator may have no session
+  /// in a profile in which every user's fails.
+  private func failureOfOthers(in profile: String) -> PastFailure? {
+    sessions.byKey.values.lazy.filter { $0.key.profile == profile }
+      .compactMap(\.machine.lastFailure)
+      .filter { $0.failure.protocolError.kind == .permanent }.max { $0.at < $1.at }
   }
 
   private func held(_ profile: String, _ caller: Caller, _ now: Instant) -> Session? {

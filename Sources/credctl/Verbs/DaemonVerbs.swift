@@ -33,7 +33,10 @@ struct Status: Verb {
     let report = StatusReport(
       pages.whole, profile: profile, hidden: hidden, now: Clock.wallTime)
     try StandardStream.output.write(report.rendered(on: StandardStream.output.display))
-    if let hint = StatusReport.hint(uid: geteuid(), showsAll: all) {
+    // A script need not be told.
+    if StandardStream.error.isTerminal,
+      let hint = StatusReport.hint(uid: geteuid(), showsAll: all)
+    {
       StandardStream.error.report("credctl: \(hint)\n")
     }
   }

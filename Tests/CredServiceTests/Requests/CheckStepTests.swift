@@ -61,6 +61,22 @@ struct CheckStepTests {
     expect(try fixture.ask(#"{"op":"check"}"#)["Ok"]?.bool == true)
   }
 
+  /// Root has no session of its own in a profile in which the users' sessions fail.
+  @Test func anAdministratorIsToldOfTheFailureOfOthersThatIsNotAboutThem() throws {
+    let fixture = try ServiceFixture()
+    fixture.host.upstreams.faults["token"] = .status(403, #"{"message":"not you"}"#)
+    _ = try fixture.ask()
+    expect(try fixture.ask(#"{"op":"check"}"#, uid: 0)["Ok"]?.bool == true)
+    fixture.host.upstreams.faults["token"] = .status(
+      401, #"{"Code":"HostNotAuthorized","Message":"who is this?"}"#)
+    _ = try fixture.ask(uid: 1001)
+    let reply = try fixture.ask(#"{"op":"check"}"#, uid: 0)
+    expect(reply.failedSteps, equals: ["last request"])
+    expect(reply.steps.last?.detail.contains("Z for another user: backend 'corp' does") == true)
+    // Other users are not.
+    expect(try fixture.ask(#"{"op":"check"}"#, uid: 1002)["Ok"]?.bool == true)
+  }
+
   // MARK: Servers
 
   @Test func aServerThatAnswersIsReachableAndNoMore() throws {

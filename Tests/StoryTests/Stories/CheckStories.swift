@@ -18,6 +18,7 @@ extension Story {
     }
     try story.run("get work")
     try story.run("check work", columns: 80)
+    try story.run("check work", by: .root, columns: 80)
     story.pass(.seconds(60))
     story.tell("the administrator corrects the token, and mistypes the path") {
       story.upstreams.faults["token"] = .status(404, "no such page")
@@ -28,6 +29,7 @@ extension Story {
     try story.run("check work", by: .root, columns: 80)
     story.tell("the administrator corrects the path") { story.upstreams.faults["token"] = nil }
     try story.reload(Configured.work)
+    story.pass(.seconds(60))
     try story.run("get work")
     try story.run("check work")
     try story.run("check work")
@@ -56,9 +58,10 @@ extension Story {
 
   /// An administrator mistypes the region in identity_pool_id.
   static func wrongRegion() throws -> Telling {
-    let typo = Configured.work.replacing("us-east-1:", with: "us-esat-1:")
-      .replacing("cognito_endpoint = http://127.0.0.1:4599", with: "")
-    let story = try Story("A region that does not exist", typo)
+    let pool = FakeUpstreams.pool.replacing("us-east-1:", with: "us-esat-1:")
+    let story = try Story(
+      "A region that does not exist",
+      "[profile work]\nidentity_pool_id = \(pool)\nguest = yes\nallow_users = *\n")
     let http = story.fixture.host.http
     let answer = http.answer
     http.answer = { request in
