@@ -32,7 +32,7 @@ extension FailureTable {
     }
   }
 
-  private static func rows(of purpose: OIDCPurpose) -> [Row] {
+  static func rows(of purpose: OIDCPurpose) -> [Row] {
     let own =
       switch purpose {
       case .discovery: [Row]()
