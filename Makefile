@@ -41,6 +41,7 @@ AUTHSERVER_PACKAGES := libargon2-dev libpq-dev libsqlite3-dev
 # The tests start PostgreSQL servers of their own.
 AUTHSERVER_TEST_PACKAGES := curl openssl postgresql postgresql-client sqlite3
 DEB_PACKAGES := dpkg-dev lintian
+RPM_PACKAGES := rpm
 
 PROGRAMS := credd credctl credd-sandbox
 BINARIES := $(PROGRAMS:%=build/bin/%)
@@ -58,7 +59,7 @@ help: ## this list
 	sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 24
 
 ALL_PACKAGES := $(sort $(BUILD_PACKAGES) $(PYTHON_PACKAGES) $(DEMO_PACKAGES) $(BENCH_PACKAGES) \
-  $(TEST_PACKAGES) $(PROVIDER_PACKAGES) $(SANITIZE_PACKAGES) $(DEB_PACKAGES) \
+  $(TEST_PACKAGES) $(PROVIDER_PACKAGES) $(SANITIZE_PACKAGES) $(DEB_PACKAGES) $(RPM_PACKAGES) \
   $(AUTHSERVER_PACKAGES) $(AUTHSERVER_TEST_PACKAGES))
 
 .PHONY: deps
@@ -255,6 +256,8 @@ install: $(BINARIES) $(MANUALS) install-pages ## install programs, units, manual
 	    >"$(DESTDIR)$(SYSTEMD)/$$folder/$${unit#user/}"; \
 	done
 	install -D --mode=644 systemd/credd.sysusers "$(DESTDIR)$(PREFIX)/lib/sysusers.d/credd.conf"
+	install -D --mode=644 systemd/credd.preset \
+	  "$(DESTDIR)$(SYSTEMD)/system-preset/90-credd.preset"
 	install -D --mode=644 systemd/credd.catalog "$(DESTDIR)$(SYSTEMD)/catalog/credd.catalog"
 	# Whoever has a configuration keeps it.
 	[[ -e "$(DESTDIR)/etc/credd/credd.conf" ]] || \
@@ -302,6 +305,12 @@ VERSION ?= $(shell sed -n 's/.*static let current = "\(.*\)"/\1/p' Sources/CredC
 deb: $(BINARIES) ## pack Debian packages: build/{credd,credd-sandbox}_VERSION_ARCHITECTURE.deb
 	$(INSTALL_PACKAGES) $(DEB_PACKAGES)
 	scripts/build-deb "$(VERSION)"
+
+ARCH ?= $(shell uname --machine)
+.PHONY: rpm
+rpm: $(BINARIES) ## pack RPMs: build/{credd,credd-sandbox}-VERSION-1.ARCH.rpm
+	$(INSTALL_PACKAGES) $(RPM_PACKAGES)
+	scripts/build-rpm "$(VERSION)" "$(ARCH)"
 
 .PHONY: clean
 clean: ## remove everything that was built
