@@ -42,6 +42,7 @@ AUTHSERVER_PACKAGES := libargon2-dev libpq-dev libsqlite3-dev
 AUTHSERVER_TEST_PACKAGES := curl openssl postgresql postgresql-client sqlite3
 DEB_PACKAGES := dpkg-dev lintian
 RPM_PACKAGES := rpm
+REPRODUCIBLE_PACKAGES := $(DEB_PACKAGES) $(RPM_PACKAGES) diffoscope-minimal git util-linux
 
 PROGRAMS := credd credctl credd-sandbox
 BINARIES := $(PROGRAMS:%=build/bin/%)
@@ -59,7 +60,7 @@ help: ## this list
 	sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 24
 
 ALL_PACKAGES := $(sort $(BUILD_PACKAGES) $(PYTHON_PACKAGES) $(DEMO_PACKAGES) $(BENCH_PACKAGES) \
-  $(TEST_PACKAGES) $(PROVIDER_PACKAGES) $(SANITIZE_PACKAGES) $(DEB_PACKAGES) $(RPM_PACKAGES) \
+  $(TEST_PACKAGES) $(PROVIDER_PACKAGES) $(SANITIZE_PACKAGES) $(REPRODUCIBLE_PACKAGES) \
   $(AUTHSERVER_PACKAGES) $(AUTHSERVER_TEST_PACKAGES))
 
 .PHONY: deps
@@ -79,8 +80,12 @@ release: $(BINARIES) ## build for use: static Swift, stripped, into build/bin
 
 # A folder of its own, so that a build for debugging can run beside it.
 RELEASE := build/release
-# credctl becomes a static executable by its settings in Package.swift.
-BUILD_RELEASE := scripts/build --configuration release --scratch-path $(RELEASE)
+# credctl becomes a static executable by its settings in Package.swift. Programs that are built in
+# another folder are the same: no path is in them, and no digest of code that has paths, which the
+# compiler would write down to save time at the next build.
+BUILD_RELEASE := scripts/build --configuration release --scratch-path $(RELEASE) \
+  -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen \
+  -Xswiftc -file-prefix-map -Xswiftc "$(CURDIR)=." -Xcc "-ffile-prefix-map=$(CURDIR)=."
 
 $(BINARIES) &: $(SOURCES)
 	$(need_swift)
@@ -311,6 +316,12 @@ ARCH ?= $(shell uname --machine)
 rpm: $(BINARIES) ## pack RPMs: build/{credd,credd-sandbox}-VERSION-1.ARCH.rpm
 	$(INSTALL_PACKAGES) $(RPM_PACKAGES)
 	scripts/build-rpm "$(VERSION)" "$(ARCH)"
+
+.PHONY: reproducible
+reproducible: ## build programs and packages twice, in different folders: they must be the same
+	$(need_swift)
+	$(INSTALL_PACKAGES) $(BUILD_PACKAGES) $(REPRODUCIBLE_PACKAGES)
+	scripts/reproducible --programs
 
 .PHONY: clean
 clean: ## remove everything that was built

@@ -1,5 +1,6 @@
-# Functions of scripts/check, scripts/test and scripts/test-all: each check prints one line with its
-# seconds; one that fails also prints what it said. Sourced, with `output` set to a folder for logs.
+# Functions of scripts/check, scripts/test, scripts/test-all and scripts/reproducible: each check prints
+# one line with its seconds; one that fails also prints what it said. Sourced, with `output` set to a
+# folder for logs.
 # shellcheck shell=bash
 : "${output:?}"
 
@@ -24,6 +25,14 @@ whole_build() {
   scripts/build "$@" --build-tests \
     -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 1 \
     -Xswiftc -no-emit-module-separately-wmo
+}
+
+# clone_tree FROM TO: the files that git knows, as they are in the work tree.
+clone_tree() {
+  git -c advice.detachedHead=false clone --quiet --no-hardlinks "$1" "$2" &&
+    (cd "$1" && git ls-files -z --cached --modified --others --exclude-standard --deduplicate |
+      while IFS= read -r -d '' file; do [[ ! -e $file ]] || printf '%s\0' "$file"; done |
+      tar --create --null --no-recursion --files-from=-) | tar --extract --directory="$2"
 }
 
 # once NAME COMMAND…: runs it once in a run of checks; later it ends as it did then.
