@@ -68,6 +68,7 @@ deps: ## install the Debian packages and the Python environments that all target
 	$(INSTALL_PACKAGES) $(ALL_PACKAGES)
 	scripts/python-venv
 	scripts/python-venv build/venv-oidc scripts/requirements-oidc.txt
+	scripts/python-venv build/venv-sbom scripts/requirements-sbom.txt
 
 .PHONY: build
 build: ## build for debugging, into .build/debug
@@ -316,6 +317,12 @@ ARCH ?= $(shell uname --machine)
 rpm: $(BINARIES) ## pack RPMs: build/{credd,credd-sandbox}-VERSION-1.ARCH.rpm
 	$(INSTALL_PACKAGES) $(RPM_PACKAGES)
 	scripts/build-rpm "$(VERSION)" "$(ARCH)"
+
+.PHONY: sbom
+sbom: $(BINARIES) ## list what is in each package, as CycloneDX: build/PACKAGE-VERSION.ARCH.cdx.json
+	$(need_swift)
+	$(INSTALL_PACKAGES) $(BUILD_PACKAGES) python3
+	scripts/sbom "$(VERSION)"
 
 .PHONY: reproducible
 reproducible: ## build programs and packages twice, in different folders: they must be the same
