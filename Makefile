@@ -42,6 +42,9 @@ AUTHSERVER_PACKAGES := libargon2-dev libpq-dev libsqlite3-dev
 AUTHSERVER_TEST_PACKAGES := curl openssl postgresql postgresql-client sqlite3
 DEB_PACKAGES := dpkg-dev lintian
 RPM_PACKAGES := rpm
+REPO_PACKAGES := $(DEB_PACKAGES) $(RPM_PACKAGES) apt-utils createrepo-c gpg gpg-agent
+# apt and dnf try the repositories.
+REPO_TEST_PACKAGES := apt dnf
 REPRODUCIBLE_PACKAGES := $(DEB_PACKAGES) $(RPM_PACKAGES) diffoscope-minimal git util-linux
 
 PROGRAMS := credd credctl credd-sandbox
@@ -60,7 +63,8 @@ help: ## this list
 	sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 24
 
 ALL_PACKAGES := $(sort $(BUILD_PACKAGES) $(PYTHON_PACKAGES) $(DEMO_PACKAGES) $(BENCH_PACKAGES) \
-  $(TEST_PACKAGES) $(PROVIDER_PACKAGES) $(SANITIZE_PACKAGES) $(REPRODUCIBLE_PACKAGES) \
+  $(TEST_PACKAGES) $(PROVIDER_PACKAGES) $(SANITIZE_PACKAGES) $(REPRODUCIBLE_PACKAGES) $(REPO_PACKAGES) \
+  $(REPO_TEST_PACKAGES) \
   $(AUTHSERVER_PACKAGES) $(AUTHSERVER_TEST_PACKAGES))
 
 .PHONY: deps
@@ -317,6 +321,19 @@ ARCH ?= $(shell uname --machine)
 rpm: $(BINARIES) ## pack RPMs: build/{credd,credd-sandbox}-VERSION-1.ARCH.rpm
 	$(INSTALL_PACKAGES) $(RPM_PACKAGES)
 	scripts/build-rpm "$(VERSION)" "$(ARCH)"
+
+KEY ?=
+# Before minutes of building.
+.PHONY: has-key
+has-key:
+	scripts/build-repo --check "$(KEY)"
+
+.PHONY: repo
+repo: has-key $(BINARIES) ## make build/repo of the packages, for apt and dnf, signed with KEY, a fingerprint
+	$(INSTALL_PACKAGES) $(REPO_PACKAGES)
+	scripts/build-deb "$(VERSION)"
+	scripts/build-rpm "$(VERSION)"
+	scripts/build-repo "$(VERSION)" "$(KEY)"
 
 .PHONY: sbom
 sbom: $(BINARIES) ## list what is in each package, as CycloneDX: build/PACKAGE-VERSION.ARCH.cdx.json
