@@ -109,10 +109,9 @@ SANDBOX_MANUALS := $(filter build/man/credd-sandbox.%,$(MANUALS))
 .PHONY: man
 man: $(MANUALS) ## the manual pages with their version, into build/man
 
-build/man/%: docs/man/% Sources/CredCore/Version.swift
+build/man/%: docs/man/% Sources/CredCore/Version.swift $(wildcard CHANGELOG.md)
 	mkdir -p build/man
-	version=$$(sed -n 's/.*static let current = "\(.*\)"/\1/p' Sources/CredCore/Version.swift); \
-	  sed "s/@VERSION@/$${version:?}/" $< >$@
+	version=$$(scripts/version); sed "s/@VERSION@/$${version:?}/" $< >$@
 
 .PHONY: demo
 demo: ## show credentials arriving through credential_process; KEEP=1 leaves it running
@@ -309,7 +308,7 @@ install-sandbox: $(BINARIES) $(MANUALS) ## install credd-sandbox and its manual,
 	sed 's#\[\([^]]*\)\]([a-z./-]*\(\.md\|man/\)[^)]*)#\1#g' docs/sandbox.md >"$(DOCUMENTS)-sandbox/sandbox.md"
 
 # What the packages are called; `make deb VERSION=0.2.0` packs the same programs as another one.
-VERSION ?= $(shell sed -n 's/.*static let current = "\(.*\)"/\1/p' Sources/CredCore/Version.swift)
+VERSION ?= $(shell scripts/version)
 
 .PHONY: deb
 deb: $(BINARIES) ## pack Debian packages: build/{credd,credd-sandbox}_VERSION_ARCHITECTURE.deb
@@ -346,6 +345,10 @@ reproducible: ## build programs and packages twice, in different folders: they m
 	$(need_swift)
 	$(INSTALL_PACKAGES) $(BUILD_PACKAGES) $(REPRODUCIBLE_PACKAGES)
 	scripts/reproducible --programs
+
+.PHONY: release-notes
+release-notes: ## what is new, from CHANGELOG.md
+	scripts/version --notes
 
 .PHONY: clean
 clean: ## remove everything that was built
