@@ -27,14 +27,19 @@ final class Machine: Sendable {
   private static let repository = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(path: "../../..").standardizedFileURL.path
 
-  /// The package's file name, the newest there is.
-  private static let package: String? = {
+  private static let package = newest("credd_", "deb")
+
+  /// The file name of the newest package whose name begins so, and goes on with its version.
+  static func newest(_ start: String, _ type: String) -> String? {
     let folder = URL(filePath: repository + "/build")
     let files = try? FileManager.default.contentsOfDirectory(
       at: folder, includingPropertiesForKeys: [.contentModificationDateKey])
-    return files?.filter { $0.pathExtension == "deb" && $0.lastPathComponent.hasPrefix("credd_") }
-      .max { modified($0) < modified($1) }?.lastPathComponent
-  }()
+    return files?.filter {
+      $0.pathExtension == type && $0.lastPathComponent.hasPrefix(start)
+        && $0.lastPathComponent.dropFirst(start.count).first?.isNumber == true
+    }
+    .max { modified($0) < modified($1) }?.lastPathComponent
+  }
 
   private static func modified(_ file: URL) -> Date {
     let values = try? file.resourceValues(forKeys: [.contentModificationDateKey])
