@@ -17,6 +17,13 @@ if [[ -z ${SOURCE_DATE_EPOCH:-} ]]; then
 fi
 export SOURCE_DATE_EPOCH
 
+# installed_size FOLDER: in kilobytes, as Debian's policy counts: `du` gives a folder another size on
+# another file system.
+installed_size() {
+  find "$1" -path "$1/DEBIAN" -prune -o -type f -printf '%s\n' -o -printf '1\n' |
+    awk '{ total += int(($1 + 1023) / 1024) } END { print total }'
+}
+
 # processor_of ARCHITECTURE: as RPM and the kernel call it; Debian's names are known too.
 processor_of() {
   case $1 in
