@@ -52,7 +52,7 @@ extension CheckStep {
 
   /// AWS adds regions: a name is wrong only where a known one is near and its servers do not answer.
   private init(_ named: NamedRegion, _ outcomes: [ProbeOutcome]) {
-    let isAway = outcomes.contains { $0.hasFailed && $0.url.contains(".\(named.region).") }
+    let isAway = outcomes.contains { $0.hasFailed && $0.url.contains(bytesOf: ".\(named.region).") }
     let near = KnownRegions.suggestion(for: named.region)
     let advice = near.map { ": did you mean \($0)?" } ?? ""
     self.init(

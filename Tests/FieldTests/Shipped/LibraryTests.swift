@@ -38,6 +38,15 @@ struct LibraryTests {
     }
   }
 
+  /// `contains` of a String with another one, and other conveniences, link Swift's regular expressions into
+  /// the daemon: 1.4 MB that nothing uses. `contains(bytesOf:)` does the same.
+  @Test(.enabled(if: Programs.shipped != nil, "CREDD_SHIPPED_DIR is not set"))
+  func noRegularExpressionsAreLinkedIntoTheDaemon() throws {
+    let bytes = try Data(contentsOf: URL(filePath: Programs.credd))
+    expect(bytes.range(of: Data("_StringProcessing".utf8)) == nil)
+    expect(bytes.range(of: Data("libcurl.so.4".utf8)) != nil)
+  }
+
   /// Loading runs parts of a library's code and reads its tables. Only what a call uses comes back.
   @Test(.enabled(if: MemoryScan.canBe, "reading credd's memory takes root"))
   func codeThatOnlyLoadingNeededIsNotResident() throws {
