@@ -61,7 +61,7 @@ struct TroubleshootingTests {
       rows: UserPoolPurpose.allCases.flatMap { purpose in
         FailureTable.userPool(purpose)
           + [FailureTable.unknownUserPoolError("", purpose)].compactMap(\.self)
-      }),
+      } + [FailureTable.noSuchPool]),
     Group(
       title: "An OpenID Connect provider", upstream: backend,
       rows: OIDCPurpose.allCases.flatMap { purpose in

@@ -303,6 +303,10 @@ extension FailureTable {
     "InvalidSmsRoleTrustRelationshipException", "InvalidEmailRoleAccessPolicyException",
   ].map { misconfigured($0, " is broken: correct its triggers, or its roles for mail and SMS") }
 
+  /// What the pool's public documents say, without a sign-in.
+  static let noSuchPool = misconfigured(
+    missing, " has no user pool of this id: check user_pool_id and its region")
+
   static let anyPoolCall: [Row] =
     [
       misconfigured(

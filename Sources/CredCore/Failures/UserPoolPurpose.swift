@@ -50,6 +50,11 @@ extension UpstreamFailure {
     return .aws(reply, error, from: upstream, table: table)
   }
 
+  /// There is no pool of the configured id.
+  public static func noSuchPool(at backend: String) -> Self {
+    Self(.backend(backend), FailureTable.noSuchPool)
+  }
+
   /// VerifySoftwareToken succeeded, but its reply says that the code is wrong.
   static func wrongSoftwareTokenCode(
     from upstream: Upstream, _ purpose: UserPoolPurpose

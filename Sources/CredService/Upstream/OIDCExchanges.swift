@@ -130,13 +130,16 @@ struct OIDCExchanges: BackendExchanges {
   }
 }
 
-/// How `check` reads the answers of a provider of OpenID Connect.
+/// How `check` reads the answers of a provider of OpenID Connect, or of a user pool.
 enum ProviderProbe {
   /// The discovery document, which must fit the configuration. It names the addresses of the keys
   /// and of the token endpoint.
   case discovery(OIDCIssuer, ProviderEndpoints)
   /// The keys with which Cognito verifies ID tokens.
   case keys
+  /// The keys of a user pool, which everybody may read. Only that there is no such pool counts: a user
+  /// who signs in there reads that the password is wrong.
+  case pool
 
   /// The servers to ask next.
   ///
@@ -164,6 +167,11 @@ enum ProviderProbe {
       guard reply.status == 200, case .array(let keys)? = document?["keys"], !keys.isEmpty else {
         throw .unusableKeys(of: backend)
       }
+      return []
+    case .pool:
+      let said = document?["message"]?.text ?? ""
+      let isMissing = (400..<500).contains(reply.status) && said.contains(bytesOf: "does not exist")
+      guard !isMissing else { throw .noSuchPool(at: backend) }
       return []
     }
   }

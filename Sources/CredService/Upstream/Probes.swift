@@ -15,7 +15,10 @@ struct ProbedPlace: Hashable {
 
   /// What a good answer shows.
   var trial: ProbeOutcome.Trial {
-    reading != nil ? .answer : omitsPath ? .serverWithoutPath : .server
+    switch reading {
+    case .discovery?, .keys?: .answer
+    case .pool?, nil: omitsPath ? .serverWithoutPath : .server
+    }
   }
 
   static func == (one: ProbedPlace, other: ProbedPlace) -> Bool {

@@ -181,7 +181,9 @@ extension UserPoolExchanges {
   func places(_ turns: CallTurns) -> [ProbedPlace] {
     guard let issuer = called.profile.plan.backend.issuer else { return [] }
     let place = place(issuer.url, turns)
-    var places = [place]
+    var keys = self.place("\(issuer.url)\(settings.userPoolID)/.well-known/jwks.json", turns)
+    keys.reading = .pool
+    var places = [keys]
     if let replica = called.profile.replicaURL {
       var http = place.settings
       http.hostOrigin = origin(at: .replica)
