@@ -148,6 +148,7 @@ final class Answers {
   func giveState(of session: Session, to waiter: UInt64) {
     guard let waiting = clients[waiter]?.waiting, waiting.session === session else { return }
     signIns.waitEnded(waiting.request, in: session, .accepted)
+    checks.signedIn(to: session.key)
     // The sign-in has happened, and must not be made again.
     let again = Operation.identity(profile: session.key.profile)
     if grants.askAnew(waiter, in: session, for: again) { return }

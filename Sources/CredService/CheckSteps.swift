@@ -79,11 +79,11 @@ extension CheckStep {
   ///   - last: the last failure of the session since its last success: when, and whose it is if another
   ///     user's.
   init(
-    unrenewed machine: SessionMachine, in profile: String, of root: String,
+    unrenewed machine: SessionMachine, in profile: Profile, of root: String,
     after last: (at: String, failure: UpstreamFailure)?, forAdmin isAdmin: Bool
   ) {
     let login = "sign in with 'credctl login \(root)'"
-    let get = "'credctl get \(profile)'"
+    let get = profile.settings.vendCredentials ? "'credctl get \(profile.settings.name)'" : nil
     switch machine.state {
     case .tokensInvalid:
       self.init(Self.session, isOK: false, detail: "the sign-in is no longer accepted: \(login)")
@@ -100,12 +100,14 @@ extension CheckStep {
       guard let last else {
         self.init(
           Self.session, isOK: true,
-          detail: "not used yet, so nothing was renewed: \(get) asks for credentials")
+          detail: "not used yet, so nothing was renewed"
+            + (get.map { ": \($0) asks for credentials" } ?? ""))
         return
       }
       var error = last.failure.protocolError
       if isAdmin, let detail = last.failure.detail { error.message += "; \(detail)" }
-      error.message = "at \(last.at): \(error.message); to try again: \(get)"
+      error.message =
+        "at \(last.at): \(error.message)" + (get.map { "; to try again: \($0)" } ?? "")
       self.init(refusedWith: error, otherwise: "last request")
     case .signedOut, .guest:
       self.init(Self.session, isOK: false, detail: "nobody is signed in: \(login)")
@@ -130,7 +132,10 @@ extension Session {
 }
 
 extension ProbeOutcome {
-  fileprivate var hasFailed: Bool { if case .failure = result { true } else { false } }
+  /// A server that was not asked may answer.
+  fileprivate var hasFailed: Bool {
+    if case .failure(let failure) = result { !failure.isWithheld } else { false }
+  }
 }
 
 extension ProbeOutcome.Answer {

@@ -95,7 +95,7 @@ final class Checks {
 
   private func forgetOld(_ now: Instant) {
     runs = runs.filter { _, run in
-      !run.isForgotten && (isRunning(run) || now - run.began < Limits.Check.pause)
+      !run.isForgotten && (isRunning(run) || now < run.nextFrom)
     }
   }
 
@@ -134,6 +134,16 @@ final class Checks {
   /// Call after a reload: what was found before may not be so any more.
   func configurationChanged() { runs = runs.filter { isRunning($0.value) } }
 
+  /// Call after a sign-in: what was found before is not so any more, in the session and in those that are
+  /// derived from it.
+  func signedIn(to key: SessionKey) {
+    runs = runs.filter { other, run in
+      let root = configuration[other.profile]?.root.settings.name
+      return isRunning(run) || other.uid != key.uid
+        || ![other.profile, root].contains(key.profile)
+    }
+  }
+
   private func checkError(_ key: Key, _ now: Instant) -> ProtocolError? {
     guard let (reason, pause) = checkRefusal(key, now) else { return nil }
     figures.hit(.checks)
@@ -142,7 +152,7 @@ final class Checks {
 
   private func checkRefusal(_ key: Key, _ now: Instant) -> (String, Duration)? {
     if let last = runs[key], isRunning(last) {
-      return ("a check of this profile is under way", last.began + Limits.Check.pause - now)
+      return ("a check of this profile is under way", last.nextFrom - now)
     }
     let own = runs.filter { $0.key.uid == key.uid }
     if own.values.count(where: isRunning) >= Limits.Check.underWayOfUser {
@@ -155,14 +165,13 @@ final class Checks {
   }
 
   /// The limits of a minute. Whoever mends something wants to see at once whether it helped: they do not
-  /// bind root, and a reload ends them.
+  /// bind root, a reload and a sign-in end them, and after a check that failed they are seconds.
   private func refusalOfPause(
     _ key: Key, _ own: [Key: CheckRun], _ now: Instant
   ) -> (String, Duration)? {
     if let last = runs[key] {
-      return (
-        "this profile was checked less than a minute ago", last.began + Limits.Check.pause - now
-      )
+      let time = last.hasFailed ? "\(Limits.Check.pauseOfFailed.components.seconds) s" : "a minute"
+      return ("this profile was checked less than \(time) ago", last.nextFrom - now)
     }
     if own.count >= Limits.Check.rememberedOfUser {
       return (
@@ -181,7 +190,7 @@ final class Checks {
 
   /// The time until the oldest of these checks is forgotten.
   private func checkPause(_ checks: [Key: CheckRun], _ now: Instant) -> Duration {
-    (checks.values.map(\.began).min() ?? now) + Limits.Check.pause - now
+    (checks.values.map(\.nextFrom).min() ?? now) - now
   }
 
   // MARK: The renewal
@@ -195,11 +204,11 @@ final class Checks {
       return turn.give(.check(run.steps))
     }
     session.asking.checks[turn.client.id] = run
-    grants.ask(
-      Waiter(
-        id: turn.client.id, want: session.profile.checkedWant, minimumLife: nil, mustRefresh: true,
-        arrived: turn.now, wait: Self.renewalTime),
-      in: session, turn)
+    var waiter = Waiter(
+      id: turn.client.id, want: session.profile.checkedWant, minimumLife: nil, mustRefresh: true,
+      arrived: turn.now, wait: Self.renewalTime)
+    waiter.triesOnce = true
+    grants.ask(waiter, in: session, turn)
   }
 
   /// The step for a session that is not renewed: the profile's own, or that of its source.
@@ -212,7 +221,7 @@ final class Checks {
     let past = own ?? (run.isForAdmin ? failureOfOthers(in: root.settings.name) : nil)
     return CheckStep(
       unrenewed: session?.machine ?? SessionMachine(plan: root.plan, now: turn.now),
-      in: profile.settings.name, of: root.settings.name,
+      in: profile, of: root.settings.name,
       after: past.map {
         let time = (host.clock.wallTime + ($0.at - turn.now)).iso8601
         return (own == nil ? "\(time) for another user" : time, $0.failure)

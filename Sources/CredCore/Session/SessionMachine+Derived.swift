@@ -114,7 +114,8 @@ extension SessionMachine {
     let longestWait = asking.map { $0.deadline - $0.arrived }.max() ?? .zero
     return SourceDemand(
       mustRefresh: mustRefresh, minimumLife: longest, isUnattended: !isAwaited,
-      wait: mayServe ? RefreshPolicy.grace : max(Limits.Session.sourceWait, longestWait))
+      wait: mayServe ? RefreshPolicy.grace : max(Limits.Session.sourceWait, longestWait),
+      triesOnce: !asking.isEmpty && asking.allSatisfy(\.triesOnce))
   }
 
   /// Whether the source could not be renewed, but has credentials that are still valid. A caller that
@@ -197,6 +198,8 @@ public struct SourceDemand: Sendable, Equatable {
   /// Whether no client waits.
   public private(set) var isUnattended: Bool
   public let wait: Duration
+  /// Whether the first try that fails is the answer: see ``Waiter/triesOnce``.
+  public let triesOnce: Bool
 
   /// The same for a client that waits.
   public var inPerson: SourceDemand {

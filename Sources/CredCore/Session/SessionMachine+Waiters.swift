@@ -95,12 +95,15 @@ extension SessionMachine {
     // A `login` may come before the deadline. But if another user signs in, this request must not
     // act on that user's account.
     if needsSignIn(waiter) {
-      return isLate || waiter.want == .accountToken ? signInRequired(for: waiter) : nil
+      let mayWait = !isLate && !waiter.triesOnce && waiter.want != .accountToken
+      return mayWait ? nil : signInRequired(for: waiter)
     }
-    guard let (pause, _) = pause(for: waiter) else {
+    guard let (pause, failed) = pause(for: waiter) else {
       return isLate ? tooManyRequests(waiter, now) : nil
     }
-    let isWorthWaiting = pause.failure.failureClass.isTransient && pause.until < waiter.deadline
+    let isTried = waiter.triesOnce && failed.map { $0 >= waiter.arrived } ?? false
+    let isWorthWaiting =
+      !isTried && pause.failure.failureClass.isTransient && pause.until < waiter.deadline
     guard isLate || !isWorthWaiting else { return nil }
     var error = pause.failure.protocolError
     if error.retryAfter != nil { error.retryAfter = max(pause.callersFrom - now, .zero) }

@@ -34,6 +34,9 @@ public struct Waiter: Sendable, Equatable {
   public var isUnattended = false
   /// Whether a forced refresh leaves the source of a derived session as it is.
   public var sparesSource = false
+  /// Whether the first try that fails after it came is its answer. Whoever looks for a mistake wants to
+  /// read of it, not to wait for further tries.
+  public var triesOnce = false
 
   public init(
     id: UInt64, want: Want, minimumLife: Duration? = nil, mustRefresh: Bool = false,

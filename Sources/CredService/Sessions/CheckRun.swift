@@ -23,6 +23,14 @@ final class CheckRun {
 
   func forget() { isForgotten = true }
 
+  /// Whether something is to be mended, which its user wants to see tried again.
+  var hasFailed: Bool { !steps.allSatisfy(\.isOK) }
+
+  /// From when on the same may be checked again.
+  var nextFrom: Instant {
+    began + (hasFailed ? Limits.Check.pauseOfFailed : Limits.Check.pause)
+  }
+
   /// A call of the session that is being checked has ended. However often it is tried while the check
   /// waits, it is one step with the last result.
   func note(_ name: String, _ failure: UpstreamFailure?, in time: Duration) {

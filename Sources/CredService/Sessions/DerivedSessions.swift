@@ -105,6 +105,7 @@ final class DerivedSessions {
       id: id, want: .credentials, minimumLife: demand.leastLife(of: source.machine.credentials),
       mustRefresh: demand.mustRefresh, arrived: now, wait: demand.wait)
     waiter.isUnattended = demand.isUnattended
+    waiter.triesOnce = demand.triesOnce
     // The calls count for the client that waits.
     if !demand.isUnattended { source.asking.client = question.asker.asking.client }
     sessions.handle(.asked(waiter), source, now)

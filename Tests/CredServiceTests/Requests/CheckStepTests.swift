@@ -18,6 +18,14 @@ struct CheckStepTests {
     expect(reply["Ok"]?.bool == true)
   }
 
+  @Test func aProfileForDerivedOnesAloneIsNotAskedForCredentials() throws {
+    let fixture = try ServiceFixture(
+      Configured.http() + Configured.profile("work", "vend_credentials = no")
+        + Configured.derived("maps", "role_arn = arn:aws:iam::210987654321:role/reader"))
+    let reply = try fixture.ask(#"{"op":"check","profile":"work"}"#)
+    expect(reply.steps.last?.detail, equals: "not used yet, so nothing was renewed")
+  }
+
   @Test func aProfileInWhichNobodyIsSignedInFails() throws {
     let fixture = try ServiceFixture(Configured.password())
     let reply = try fixture.ask(#"{"op":"check"}"#)
@@ -127,5 +135,23 @@ struct CheckStepTests {
     expect(
       step?.detail,
       equals: "\(region) (identity_pool_id) is no region of AWS that credd knows of\(advice)")
+  }
+
+  /// A server that was not asked says nothing about its name.
+  @Test(arguments: [true, false])
+  func aRegionWhoseServersWereNotAskedIsNotWrong(_ isAsked: Bool) throws {
+    let fixture = try ServiceFixture(
+      Configured.usual().replacing("us-east-1:", with: "us-esat-1:"))
+    let profile = try #require(fixture.service.configuration.profiles["default"])
+    let failure =
+      isAsked
+      ? UpstreamFailure(
+        upstream: .cognitoIdentity, failureClass: .transient(retryAfter: nil),
+        code: .cognitoUnavailable, message: "no such host", severity: .expected)
+      : UpstreamFailure.notAsked(.cognitoIdentity)
+    let outcome = ProbeOutcome(
+      name: "cognito-identity", url: "https://cognito-identity.us-esat-1.amazonaws.com/",
+      trial: .server, duration: .zero, result: .failure(failure))
+    expect(CheckStep.regions(of: [profile], [outcome]).map(\.isOK), equals: [!isAsked])
   }
 }

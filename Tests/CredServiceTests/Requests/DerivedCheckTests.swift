@@ -33,6 +33,20 @@ struct DerivedCheckTests {
     expect(steps["credentials"]?.hasSuffix("the session token is 14 % full") == true, "\(steps)")
   }
 
+  /// The source is tried once, too.
+  @Test func theFirstTryOfTheSourceThatFailsEndsTheCheck() throws {
+    let fixture = try fixture()
+    _ = try fixture.ask(#"{"profile":"maps"}"#)
+    fixture.advance(by: .seconds(120))
+    fixture.host.upstreams.faults["token"] = .status(503)
+    let calls = fixture.host.upstreams.calls("token")
+    let began = fixture.now
+    let reply = try fixture.ask(Self.check)
+    expect(reply["Ok"]?.bool == false, "\(reply.text)")
+    expect(fixture.host.upstreams.calls("token") - calls, equals: 1)
+    expect(fixture.now - began < .seconds(2), "\(fixture.now - began)")
+  }
+
   @Test func aCheckSignsNobodyInToTheSource() throws {
     let fixture = try fixture()
     let steps = steps(try fixture.ask(Self.check))
