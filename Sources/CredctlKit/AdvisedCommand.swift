@@ -1,4 +1,4 @@
-internal import CredCore
+public import CredCore
 
 /// Commands in messages. A person copies them as they stand, so they name the profile, and the user where
 /// the command takes one.
@@ -58,16 +58,23 @@ extension Failure {
   private static let verbsOfAProfile = [
     "get", "token", "identity", "login", "logout", "env", "endpoint", "serve", "check", "release",
   ]
+  /// Verbs that give what a profile for derived profiles alone does not.
+  private static let verbsOfCredentials = ["get", "env", "endpoint", "serve", "exec"]
   private static let mostCommands = 3
+  private static let mostNames = 10
 
   /// The same, with the commands that work.
   ///
   /// - Parameters:
-  ///   - profiles: those that are open to the user.
+  ///   - profiles: the reply that lists those that are open to the user.
   ///   - verb: what the user typed.
-  public func naming(_ profiles: [String], for verb: String) -> Failure {
-    let others = profiles.filter { $0 != DefaultProfile.ofDaemon }
-    guard !others.isEmpty else { return self }
+  ///   - isNamed: whether the user named the profile `default`.
+  public func naming(_ profiles: JSONValue, for verb: String, isNamed: Bool = false) -> Failure {
+    let others = ProfileList.names(
+      profiles, withCredentials: Self.verbsOfCredentials.contains(verb)
+    ).filter { $0 != DefaultProfile.ofDaemon }
+    guard let first = others.first else { return self }
+    guard isNamed else { return naming(others, first, for: verb) }
     let end = message.indices.first { ":;".contains(message[$0]) } ?? message.endIndex
     var failure = self
     let names = others.prefix(Self.mostCommands)
@@ -78,6 +85,29 @@ extension Failure {
         : "name one with '--profile', such as \(names.joined(separator: ", "))")
     return failure
   }
+
+  /// Who named no profile does not know of `default`.
+  private func naming(_ others: [String], _ first: String, for verb: String) -> Failure {
+    let names =
+      others.prefix(Self.mostNames).joined(separator: ", ")
+      + (others.count > Self.mostNames ? ", …" : "")
+    let example =
+      Self.verbsOfAProfile.contains(verb)
+      ? "'\(AdvisedCommand.text(verb, first))'" : "'--profile \(ShellWord.quoted(first))'"
+    var failure = self
+    failure.message = "no profile was named; open to you: \(names); name one, as in \(example)"
+    return failure
+  }
+
+  /// The refusal of a `check` by a profile that is not open to root, with what root may do.
+  public var namingCheckOfAll: Failure {
+    guard code.flatMap(ProtocolErrorCode.init) == .accessDenied,
+      message.contains(" is not open to root: ")
+    else { return self }
+    var failure = self
+    failure.message += ", or 'credctl check --all-profiles'"
+    return failure
+  }
 }
 
 /// A user's own credd hides the host's from credctl.
@@ -86,7 +116,7 @@ extension SocketPath {
   public func hiddenSystem(exists: (String) -> Bool) -> String? {
     guard origin == .userManager, exists(Self.system.path) else { return nil }
     return PlainText.oneLine(
-      "your own credd, \(path); the host's: --socket \(Self.system.path)")
+      "this is your own credd, \(path); for the host's add --socket \(Self.system.path)")
   }
 }
 
@@ -98,7 +128,7 @@ extension Failure {
       let hidden = socket.hiddenSystem(exists: exists)
     else { return self }
     var failure = self
-    failure.place = "of \(hidden)"
+    failure.place = hidden
     return failure
   }
 }

@@ -10,13 +10,20 @@ public struct StatusReport: Sendable {
   /// AWS's clock minus this host's, if they differ. AWS sets the expiration of credentials by its
   /// own clock.
   private let skew: Int64
+  /// What is said where there are no sessions.
+  private let none: String
 
   /// - Parameters:
   ///   - reply: a reply that was checked against ``ReplyShape/status``.
   ///   - profile: the only profile to show; nil for all.
   ///   - hidden: see ``SocketPath/hiddenSystem(exists:)``.
-  public init(_ reply: JSONValue, profile: String? = nil, hidden: String? = nil, now: WallTime) {
+  ///   - isRootsAlone: whether only root's own sessions were asked for, who may see all.
+  public init(
+    _ reply: JSONValue, profile: String? = nil, hidden: String? = nil, isRootsAlone: Bool = false,
+    now: WallTime
+  ) {
     self.hidden = hidden
+    none = isRootsAlone ? "no sessions of root; --all shows every user's" : "no sessions"
     self.sessions = Self.sessions(of: reply, in: profile)
     self.daemon = DaemonLine(reply["Daemon"])
     self.now = now
@@ -49,16 +56,18 @@ public struct StatusReport: Sendable {
     uid == 0 && !showsAll ? "these are root's own sessions; --all shows every user's" : nil
   }
 
+  public var isEmpty: Bool { sessions.isEmpty }
+
   /// The daemon in one line, then the sessions.
   ///
   /// On a terminal, no line is wider than the terminal, and errors follow the table. When output is
   /// not a terminal, each session is one line with all its fields.
   public func rendered(on display: TextTable.Display) -> String {
     let head =
-      ([daemon.text] + [daemon.listeners, hidden.map { "this is \($0)" }].compactMap(\.self)
+      ([daemon.text] + [daemon.listeners, hidden].compactMap(\.self)
       + daemon.troubles + replicas)
       .flatMap { WrappedText.lines($0, width: display.width) }.map { $0 + "\n" }.joined()
-    guard !sessions.isEmpty else { return head + "no sessions\n" }
+    guard !sessions.isEmpty else { return head + none + "\n" }
     let isTerminal = display.width != nil
     let header = ["PROFILE", "USER", "STATE", "IDENTITY", "EXPIRES", "REFRESH", "LAST CALLER"]
     // Scripts count columns: a new one stands behind all older ones. Where no session is derived there is
@@ -198,10 +207,13 @@ public enum ProfileList {
 
   /// The profiles' names.
   ///
-  /// - Parameter reply: checked against ``ReplyShape/profiles``.
-  public static func names(_ reply: JSONValue) -> [String] {
+  /// - Parameters:
+  ///   - reply: checked against ``ReplyShape/profiles``.
+  ///   - withCredentials: whether to leave out those for derived profiles alone.
+  public static func names(_ reply: JSONValue, withCredentials: Bool = false) -> [String] {
     guard case .array(let profiles) = reply["Profiles"] else { return [] }
-    return profiles.compactMap { $0["Profile"]?.text }
+    return profiles.filter { !withCredentials || $0["Credentials"] != .bool(false) }
+      .compactMap { $0["Profile"]?.text }
   }
 
   /// The caller's session in a profile: without `all` a reply has no others.

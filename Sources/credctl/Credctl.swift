@@ -33,7 +33,10 @@ import Glibc
     guard let verb = line.words.first,
       let answer = try? Client(socketArgument: line.socket).profiles(seconds: 1)
     else { return failure }
-    return failure.naming(ProfileList.names(answer.reply), for: verb)
+    let isNamed =
+      line.namesProfile || line.words.count > 1
+      || DefaultProfile.named(environment: Environment.value(of:)) != nil
+    return failure.naming(answer.reply, for: verb, isNamed: isNamed)
   }
 
   /// Runs `get`, without ArgumentParser and Foundation.

@@ -147,21 +147,61 @@ struct DefaultProfileTests {
   @Test func theCommandsThatWorkAreNamed() {
     let unknown = failure("UnknownProfile", "there is no profile 'default'; known are work, staff")
     expect(unknown.isOfDefaultProfile)
+    func named(_ names: [String], _ verb: String) -> Failure {
+      unknown.naming(profiles(names), for: verb, isNamed: true)
+    }
     expect(
-      unknown.naming(["work"], for: "get").line,
+      named(["work"], "get").line,
       equals: "credctl: there is no profile 'default': credctl get work\n")
     expect(
-      unknown.naming(["a", "b", "c", "d"], for: "login").message,
+      named(["a", "b", "c", "d"], "login").message,
       equals: "there is no profile 'default': credctl login a, credctl login b, credctl login c")
     expect(
-      unknown.naming(["a", "b"], for: "exec").message,
+      named(["a", "b"], "exec").message,
       equals: "there is no profile 'default': name one with '--profile', such as a, b")
-    expect(unknown.naming(["default"], for: "get"), equals: unknown)
+    expect(named(["default"], "get"), equals: unknown)
     let closed = failure("AccessDenied", "profile 'default' is not available to you")
     expect(closed.isOfDefaultProfile)
     expect(
-      closed.naming(["work"], for: "get").message,
+      closed.naming(profiles(["work"]), for: "get", isNamed: true).message,
       equals: "profile 'default' is not available to you: credctl get work")
+  }
+
+  private func profiles(_ names: [String], forOthersAlone: String? = nil) -> JSONValue {
+    let rows = names.map { name in
+      JSONValue.object(
+        [("Profile", .string(Secret(name))), ("Credentials", .bool(name != forOthersAlone))]
+          .map { JSONMember(key: $0, keyOffset: 0, value: $1) })
+    }
+    return .object([JSONMember(key: "Profiles", keyOffset: 0, value: .array(rows))])
+  }
+
+  @Test func whoNamedNoProfileIsToldOfThoseThatAreOpen() {
+    let unknown = failure("UnknownProfile", "there is no profile 'default'; known are work, staff")
+    let open = profiles(["src", "staff", "work"], forOthersAlone: "src")
+    expect(
+      unknown.naming(open, for: "get").line,
+      equals: "credctl: no profile was named; open to you: staff, work; name one, as in "
+        + "'credctl get staff'\n")
+    expect(
+      unknown.naming(open, for: "login").message,
+      equals: "no profile was named; open to you: src, staff, work; name one, as in "
+        + "'credctl login src'")
+    expect(
+      unknown.naming(open, for: "exec").message,
+      equals: "no profile was named; open to you: staff, work; name one, as in '--profile staff'")
+    let many = unknown.naming(profiles((0..<11).map { "p\($0)" }), for: "get").message
+    expect(many.contains("p9, …; name one"), "\(many)")
+    expect(unknown.naming(profiles(["src"], forOthersAlone: "src"), for: "get"), equals: unknown)
+  }
+
+  @Test func rootMayCheckWhatItMayNotUse() {
+    let text = "profile 'work' is not open to root: run it without sudo, or add root to allow_users"
+    expect(
+      failure("AccessDenied", text).namingCheckOfAll.message,
+      equals: text + ", or 'credctl check --all-profiles'")
+    let other = failure("AccessDenied", "profile 'work' is not available to 'bob'")
+    expect(other.namingCheckOfAll, equals: other)
   }
 
   @Test(arguments: [
@@ -194,9 +234,10 @@ struct OwnDaemonTests {
   @Test func aRefusalSaysWhichCreddItIsOf() {
     expect(
       line("UnknownProfile", at: socket()),
-      equals: "credctl: there is no profile 'work'; known are mine (of your own credd, \(own); "
-        + "the host's: --socket /run/credd/credd.sock)\n")
-    expect(line("AccessDenied", at: socket()).contains("(of your own credd, "))
+      equals:
+        "credctl: there is no profile 'work'; known are mine (this is your own credd, \(own); "
+        + "for the host's add --socket /run/credd/credd.sock)\n")
+    expect(line("AccessDenied", at: socket()).contains("(this is your own credd, "))
   }
 
   @Test func whereNoneIsHiddenNothingIsSaid() {
@@ -219,7 +260,7 @@ struct OwnDaemonTests {
       text,
       equals: """
         credd 1, pid 7
-        this is your own credd, \(own); the host's: --socket /run/credd/credd.sock
+        this is your own credd, \(own); for the host's add --socket /run/credd/credd.sock
         no sessions
 
         """)

@@ -91,6 +91,16 @@ struct StatusReportTests {
     expect(StatusReport.hint(uid: 1000, showsAll: false) == nil)
   }
 
+  @Test func rootWithoutSessionsIsToldThatOthersMayHaveSome() throws {
+    let reply = try JSONValue.parse(
+      Array(#"{"Version":1,"Sessions":[],"Daemon":{"Version":"1","Pid":7}}"#.utf8))
+    let report = StatusReport(reply, isRootsAlone: true, now: WallTime(milliseconds: 0))
+    expect(report.isEmpty)
+    expect(
+      report.rendered(on: TextTable.Display(width: nil, hasColour: false)),
+      equals: "credd 1, pid 7\nno sessions of root; --all shows every user's\n")
+  }
+
   @Test func showsTheUptime() throws {
     let daemon = try JSONValue.parse(Array(#"{"Version":"1","Pid":3,"Uptime":7300}"#.utf8))
     expect(DaemonLine(daemon).text, equals: "credd 1, pid 3, up 2 h")

@@ -292,18 +292,17 @@ final class Admittance {
   // MARK: Refusals
 
   /// A caller that may not use every profile does not learn which ones exist. Nor does one for whom that
-  /// takes longer than a turn to tell, except root, which can read the configuration.
+  /// takes longer than a turn to tell. Root learns it: it can read the configuration.
   private func unknown(_ name: String, _ caller: Caller, _ client: Client) -> ProtocolError {
     guard case .main = client.door else { return Self.notForYou(name, caller) }
     let key = SessionKey(uid: caller.uid, profile: name)
     if removedSessions[key] == SessionOwner(name: caller.userName) { return Self.removed(name) }
     let configuration = configuration.current
-    if caller.uid == 0, configuration.restrictions.count > Self.restrictionsTried {
-      return Self.absent(name)
+    if caller.uid != 0 || client.http != nil {
+      guard !caller.isUnmapped, configuration.restrictions.count <= Self.restrictionsTried,
+        configuration.restrictions.allSatisfy({ $0.allows(caller) })
+      else { return Self.notForYou(name, caller) }
     }
-    guard !caller.isUnmapped, configuration.restrictions.count <= Self.restrictionsTried,
-      configuration.restrictions.allSatisfy({ $0.allows(caller) })
-    else { return Self.notForYou(name, caller) }
     let known = configuration.profileNames
     guard !known.isEmpty else {
       return ProtocolError(

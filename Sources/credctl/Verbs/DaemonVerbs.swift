@@ -30,13 +30,13 @@ struct Status: Verb {
       let line = profile.map { StatusReport.line(pages.whole, profile: $0) } ?? pages.line
       return try StandardStream.output.write(line[...])
     }
+    let hint = StatusReport.hint(uid: geteuid(), showsAll: all)
     let report = StatusReport(
-      pages.whole, profile: profile, hidden: hidden, now: Clock.wallTime)
+      pages.whole, profile: profile, hidden: hidden, isRootsAlone: hint != nil,
+      now: Clock.wallTime)
     try StandardStream.output.write(report.rendered(on: StandardStream.output.display))
     // A script need not be told.
-    if StandardStream.error.isTerminal,
-      let hint = StatusReport.hint(uid: geteuid(), showsAll: all)
-    {
+    if StandardStream.error.isTerminal, !report.isEmpty, let hint {
       StandardStream.error.report("credctl: \(hint)\n")
     }
   }
@@ -76,7 +76,7 @@ struct Profiles: Verb {
       ProfileList.rendered(answer.reply, on: StandardStream.output.display))
     // Scripts read the table alone.
     guard StandardStream.output.isTerminal, let hidden = answer.hidden else { return }
-    StandardStream.error.report("credctl: these are of \(hidden)\n")
+    StandardStream.error.report("credctl: \(hidden)\n")
   }
 }
 
@@ -124,9 +124,10 @@ struct Check: Verb {
   static let configuration = CommandConfiguration(
     abstract: "Try each step of a sign-in: whether servers answer, and whether the session renews.",
     discussion: """
-      Signs nobody in. Once a minute for each profile, except for root and after a reload. Addresses, \
-      certificates and what servers said are shown to root and the administrators' group. Ends with 77 \
-      where the user has to sign in or to ask for access, with 69 where another step failed.
+      Signs nobody in. Once a minute for each profile; at any time for root, after a reload and \
+      after a sign-in; 5 seconds after a check that failed. Addresses, certificates and what \
+      servers said are shown to root and the administrators' group. Ends with 77 where the user \
+      has to sign in or to ask for access, with 69 where another step failed.
       """)
 
   @ParentCommand var program: Credctl
@@ -149,8 +150,7 @@ struct Check: Verb {
     var request = RequestLine(
       operation: "check", profile: allProfiles ? nil : selection.name)
     if allProfiles { request.add("all", true) }
-    let answer = try client.ask(
-      request.finished(), for: .check, profile: selection.given, seconds: Self.longest)
+    let answer = try ask(request)
     let report = report(answer.reply)
     if format.json {
       try StandardStream.output.write(report.line[...])
@@ -158,6 +158,16 @@ struct Check: Verb {
       try StandardStream.output.write(report.rendered(on: StandardStream.output.display))
     }
     if let failure = report.failure { throw failure }
+  }
+
+  /// Root need not use a profile to learn whether its servers answer.
+  private func ask(_ request: RequestLine) throws(Failure) -> Answer {
+    do {
+      return try client.ask(
+        request.finished(), for: .check, profile: selection.given, seconds: Self.longest)
+    } catch {
+      throw error.namingCheckOfAll
+    }
   }
 
   /// What credd says, and what it cannot know.

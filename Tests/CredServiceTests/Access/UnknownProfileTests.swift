@@ -55,9 +55,20 @@ struct UnknownProfileTests {
     // Root can read them in the configuration.
     let root = try fixture.ask(#"{"profile":"q1","wait":0}"#, uid: 0)
     expect(root.errorCode, equals: "UnknownProfile")
-    expect(root.errorMessage, equals: "there is no profile 'q1'")
+    expect(
+      root.errorMessage?.hasPrefix("there is no profile 'q1'; ") == true, "\(root.text)")
     try fixture.reload(Configured.http() + many.dropLast().joined())
     expect(try fixture.ask(#"{"profile":"q1","wait":0}"#).errorCode, equals: "UnknownProfile")
+  }
+
+  /// Root can read the configuration, also where the profiles are not open to it.
+  @Test func rootIsToldOfAMisspeltName() throws {
+    let fixture = try ServiceFixture(Self.text { _ in "allow_users = alice" })
+    let unknown = try fixture.ask(#"{"profile":"team-104","wait":0}"#, uid: 0)
+    expect(
+      unknown.errorMessage, equals: "there is no profile 'team-104'; did you mean 'team-1040'?")
+    let closed = try fixture.ask(#"{"profile":"team-1040","wait":0}"#, uid: 0)
+    expect(closed.errorMessage?.contains(" is not open to root: ") == true, "\(closed.text)")
   }
 
   /// Its answer is the same for a profile that is forbidden.
