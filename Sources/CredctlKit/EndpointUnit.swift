@@ -19,10 +19,15 @@ public enum EndpointUnit {
     guard case .array(let listeners) = status["Daemon"]?["Listeners"],
       !listeners.contains(where: { $0["Kind"]?.text == step })
     else { return nil }
-    let remedy = "stop credd.service and start its sockets"
+    let remedy =
+      "'systemctl stop credd.service credd.socket credd-tokens.socket' and then 'systemctl start "
+      + "credd.socket credd-tokens.socket credd-endpoint.socket'; the stop ends people's sign-ins"
     let text = "credd-endpoint.socket is enabled and not listening"
     let detail =
-      holder.map { "\(text); port \(port) is held by \($0): end that program, then \(remedy)" }
+      holder.map {
+        "\(text); port \(port) is held by \($0): end that program ('ss -ltnp sport = \(port)' names "
+          + "it), then \(remedy)"
+      }
       ?? "\(text): \(remedy)"
     let members: [(String, JSONValue)] = [
       ("Name", .string(Secret(step))), ("Ok", .bool(false)), ("Seconds", .number("0.000")),

@@ -109,8 +109,13 @@ public struct PasswordLine: Sendable {
   private enum Escape {
     case none
     case begun
-    /// After `ESC [`, up to the final byte (ECMA-48, 5.4).
+    /// After `ESC [`.
+    case introduced
+    /// Then, up to the final byte (ECMA-48, 5.4).
     case control
+    /// One byte is left: after `ESC O`, which terminals send for F1, and after `ESC [ [`, which the Linux
+    /// console does.
+    case last
   }
 
   private var bytes: [UInt8] = []
@@ -138,9 +143,10 @@ public struct PasswordLine: Sendable {
   private mutating func isOfEscape(_ byte: UInt8) -> Bool {
     switch (escape, byte) {
     case (_, 0x1B): escape = .begun
-    case (.begun, UInt8(ascii: "[")): escape = .control
-    case (.control, 0x20..<0x40): break
-    case (.control, 0x40..<0x7F): escape = .none
+    case (.begun, UInt8(ascii: "[")): escape = .introduced
+    case (.begun, UInt8(ascii: "O")), (.introduced, UInt8(ascii: "[")): escape = .last
+    case (.introduced, 0x20..<0x40), (.control, 0x20..<0x40): escape = .control
+    case (.introduced, 0x40..<0x7F), (.control, 0x40..<0x7F), (.last, 0x20..<0x7F): escape = .none
     default:
       escape = .none
       return false

@@ -28,9 +28,12 @@ public struct Surroundings: Sendable {
   public var isContainer: Bool
   /// Whether SELinux may have refused something.
   public var hasSELinux: Bool
+  /// Whether credd is installed here. A container that runs systemd may have its own.
+  public var hasUnit: Bool
 
-  public init(isContainer: Bool = false, hasSELinux: Bool = false) {
+  public init(isContainer: Bool = false, hasSELinux: Bool = false, hasUnit: Bool = false) {
     self.isContainer = isContainer
+    self.hasUnit = hasUnit
     self.hasSELinux = hasSELinux
   }
 
@@ -40,6 +43,8 @@ public struct Surroundings: Sendable {
     isContainer =
       environment("container").map { !$0.isEmpty } ?? false || marks.contains(where: exists)
     hasSELinux = exists("/sys/fs/selinux/enforce")
+    hasUnit = ["/usr/lib/systemd/system/credd.socket", "/etc/systemd/system/credd.socket"]
+      .contains(where: exists)
   }
 }
 
@@ -96,7 +101,7 @@ extension SocketPath {
   fileprivate func startAdvice(in surroundings: Surroundings) -> String {
     switch origin {
     // The folder, not the socket: a new socket would leave the mount of the old one.
-    case .system where surroundings.isContainer:
+    case .system where surroundings.isContainer && !surroundings.hasUnit:
       "mount \(Self.folder(of: path)) into this container, and let credd run on its host"
     case .system: "start it with 'systemctl enable --now credd.socket'"
     case .userManager: "start it with 'systemctl --user start credd.socket'"

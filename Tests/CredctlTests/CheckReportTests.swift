@@ -76,6 +76,10 @@ struct CheckReportTests {
     return try JSONValue.parse(Array(reply.utf8))
   }
 
+  private static let remedy =
+    "'systemctl stop credd.service credd.socket credd-tokens.socket' and then 'systemctl start "
+    + "credd.socket credd-tokens.socket credd-endpoint.socket'; the stop ends people's sign-ins"
+
   @Test func anEndpointThatIsEnabledAndNotOpenIsAStepThatFails() throws {
     let socket = #"{"Kind":"socket","Address":"/run/credd/credd.sock"}"#
     let step = EndpointUnit.problem(try status(socket), holder: "user bob")
@@ -86,15 +90,14 @@ struct CheckReportTests {
     expect(
       text.contains(
         "\nendpoint: credd-endpoint.socket is enabled and not listening; port 337 is held by user bob: "
-          + "end that program, then stop credd.service and start its sockets\n"), "\(text)")
+          + "end that program ('ss -ltnp sport = 337' names it), then \(Self.remedy)\n"), "\(text)")
     let line = String(decoding: report.line, as: UTF8.self)
     expect(line.hasPrefix(#"{"Version":1,"Ok":false,"Steps":[{"Name":"endpoint","Ok":false,"#))
     expect(line.hasSuffix("]}\n"))
     let free = EndpointUnit.problem(try status(socket), holder: nil)
     expect(
       free?["Detail"]?.text,
-      equals: "credd-endpoint.socket is enabled and not listening: stop credd.service and start "
-        + "its sockets")
+      equals: "credd-endpoint.socket is enabled and not listening: \(Self.remedy)")
   }
 
   @Test func anEndpointThatIsOpenIsNoStepOfCredctl() throws {

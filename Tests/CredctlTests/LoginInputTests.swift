@@ -29,6 +29,10 @@ struct LoginInputTests {
     expect(line("\u{1B}[200~pasted\r\u{1B}[201~"), equals: .done(Secret("pasted")))
     // Nor is an arrow key or a deletion a part of it.
     expect(line("a\u{1B}[D\u{1B}[1;5C\u{1B}[3~b\r"), equals: .done(Secret("ab")))
+    // F1, as most terminals and as the Linux console send it.
+    expect(line("a\u{1B}OPb\r"), equals: .done(Secret("ab")))
+    expect(line("a\u{1B}[[Ab\r"), equals: .done(Secret("ab")))
+    expect(line("a\u{1B}O\r"), equals: .done(Secret("a")))
     expect(line("[200~a\r"), equals: .done(Secret("[200~a")))
     expect(line("a\u{1B}[200\u{3}"), equals: .cancelled)
   }

@@ -75,6 +75,12 @@ struct TransportErrorTests {
           + "mount /run/credd into this container, and let credd run on its host")
     }
     expect(message([], ["container": ""]).hasSuffix("'systemctl enable --now credd.socket'"))
+    // One that runs systemd, in which credd is installed.
+    for folder in ["/usr/lib", "/etc"] {
+      let unit = "\(folder)/systemd/system/credd.socket"
+      expect(
+        message([unit], ["container": "lxc"]).hasSuffix("'systemctl enable --now credd.socket'"))
+    }
   }
 
   @Test func whereSELinuxMayRefuseItIsAskedToo() {

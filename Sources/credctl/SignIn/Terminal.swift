@@ -12,14 +12,26 @@ struct Terminal: ~Copyable {
   init(
     instead: String = "no terminal to ask for the password: use '--password-stdin'"
   ) throws(Failure) {
-    let number = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    let number = Self.opened()
     guard number >= 0 else { throw Failure(.usage, instead) }
     descriptor = Descriptor(owning: number)
   }
 
+  /// The terminal of the session, else that of standard input, as getpass(3) does: `su -c` begins a
+  /// session of its own, which has none.
+  ///
+  /// - Returns: a descriptor that the caller closes; negative if there is no terminal.
+  private static func opened() -> CInt {
+    let number = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    guard number < 0, isatty(STDIN_FILENO) == 1,
+      fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE == O_RDWR
+    else { return number }
+    return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+  }
+
   /// Whether there is a terminal.
   static var isThere: Bool {
-    let number = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    let number = opened()
     guard number >= 0 else { return false }
     close(number)
     return true
