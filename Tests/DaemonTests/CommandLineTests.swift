@@ -117,9 +117,10 @@ struct CommandLineTests {
     let get = try host.credctl("get")
     expect(get.status == 64 || get.status == 77, "\(get)")
     expect(get.output, equals: "")
-    expect(get.errors.hasSuffix(": credctl get work\n"), "\(get)")
+    expect(
+      get.errors.hasSuffix("; open to you: work; name one, as in 'credctl get work'\n"), "\(get)")
     let exec = try host.credctl("exec", "--", "true")
-    expect(exec.errors.hasSuffix(": name one with '--profile', such as work\n"), "\(exec)")
+    expect(exec.errors.hasSuffix("; name one, as in '--profile work'\n"), "\(exec)")
     expect(try host.credctl("get", "work").status, equals: 0)
   }
 
