@@ -63,6 +63,11 @@ extension ConfigurationCheckTests {
     try FileManager.default.copyItem(atPath: path, toPath: path + ".closed/credd.conf")
     let closed = try check(file: path + ".closed/credd.conf")
     expect(!closed.errors.contains("every user of this host"), "\(closed.errors)")
+    // A link there does not close the file to which it leads.
+    let link = path + ".closed/link.conf"
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+    let linked = try check(file: link)
+    expect(linked.errors.contains("every user of this host"), equals: mode == 0o644)
   }
 
   @Test

@@ -18,6 +18,8 @@ extension ConfigurationCheckTests {
     assert libc.mount(None, b"/", None, 0x44000, None) == 0
     etc, configuration = sys.argv[1:3]
     os.makedirs(etc + "/credd")
+    os.mkdir(etc + "/credd/closed", 0o700)
+    os.symlink("closed", etc + "/credd/link")
     shutil.copy("/etc/group", etc)
     with open(etc + "/nsswitch.conf", "w") as out: out.write("passwd: files\\ngroup: files\\n")
     with open("/etc/passwd") as old, open(etc + "/passwd", "w") as new:
@@ -66,16 +68,34 @@ extension ConfigurationCheckTests {
     try FileManager.default.createDirectory(
       atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     let path = try file(
-      "credd.conf", text("bearer_token_file = \(token)\nca_file = \(folder)/ca.pem"), mode: 0o644)
+      "credd.conf",
+      text(
+        """
+        bearer_token_file = \(token)
+        ca_file = \(folder)/ca.pem
+        client_certificate = /etc/credd/closed/own.pem
+        client_key = /etc/credd/link/own.key
+        header_file.X-Api-Key = \(folder)/key
+        """), mode: 0o644)
     let process = try checkOnAHostWithTheUser(path)
     expect(process.status, equals: EX_CONFIG)
-    let file = "'chown root:credd' and 'chmod 0640' it"
+    func move(_ path: String) -> String {
+      "move the file to /etc/credd (root:credd 0640), or write LoadCredential=NAME:\(path) in "
+        + "'systemctl edit credd', and ${CREDENTIALS_DIRECTORY}/NAME here"
+    }
+    // Only a folder of credd's own, and no link to another one, is opened.
     let open = "'chmod 0755' it, or 'chown root:credd' and 'chmod 0750' it"
     expect(
       complaints(process).map(String.init),
       equals: [
-        "\(path):4: bearer_token_file: the user 'credd' cannot read \(token): \(file)",
-        "\(path):5: ca_file: the user 'credd' cannot enter \(folder): \(open)",
+        "\(path):4: bearer_token_file: the user 'credd' cannot read \(token): \(move(token))",
+        "\(path):5: ca_file: the user 'credd' cannot enter \(folder): move the file to a folder that this "
+          + "user can enter",
+        "\(path):6: client_certificate: the user 'credd' cannot enter /etc/credd/closed: \(open)",
+        "\(path):7: client_key: the user 'credd' cannot enter /etc/credd/link: "
+          + move("/etc/credd/link/own.key"),
+        "\(path):8: header_file.X-Api-Key: the user 'credd' cannot enter \(folder): "
+          + move("\(folder)/key"),
       ])
   }
 

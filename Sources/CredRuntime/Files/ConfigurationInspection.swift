@@ -214,7 +214,9 @@ public struct ConfigurationInspection {
       isContents ? FileFacts(ofRegular: path, content) : FileFacts(opening: path, content)
     }
     guard let facts, !looksAtContentsAlone || facts.failure != ENOENT else { return }
-    guard facts.failure == 0 else { return unreadable(path, facts.failure, place) }
+    guard facts.failure == 0 else {
+      return unreadable(path, facts.failure, place, isSecret: content.isSecret)
+    }
     switch facts.kind {
     case S_IFREG: break
     case S_IFDIR: return fail(place, "'\(path)' is a directory")
@@ -287,11 +289,15 @@ public struct ConfigurationInspection {
     return nil
   }
 
-  private mutating func unreadable(_ path: String, _ number: Int32, _ place: Place) {
+  private mutating func unreadable(
+    _ path: String, _ number: Int32, _ place: Place, isSecret: Bool = false
+  ) {
     if let reason = user.reasonUnseen(path, number, credentials: credentials) {
       return unchecked.append("\(place.section): \(place.key): \(reason)")
     }
-    if let access = user.access(number) { return fail(place, access.refusal(of: path)) }
+    if let access = user.access(number) {
+      return fail(place, access.refusal(of: path, isSecret: isSecret))
+    }
     fail(place, "cannot open '\(path)': \(SystemError("", number: number).reason)")
   }
 

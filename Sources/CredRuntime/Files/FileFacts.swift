@@ -166,10 +166,13 @@ struct FileFacts: Sendable {
     isOpenToAll = mode & S_IROTH != 0 && Self.everybodyReaches(path)
   }
 
-  /// Whether no folder that the path names is closed to others.
+  /// Whether no folder is closed to others on the way to the file itself. A link in a closed folder does not
+  /// close the file to which it leads.
   private static func everybodyReaches(_ path: String) -> Bool {
-    var place = path.hasPrefix("/") ? "" : "."
-    for part in path.split(separator: "/").dropLast() {
+    guard let real = unsafe realpath(path, nil) else { return false }
+    defer { unsafe free(real) }
+    var place = ""
+    for part in unsafe String(cString: real).split(separator: "/").dropLast() {
       place += "/\(part)"
       var facts = stat()
       guard unsafe stat(place, &facts) == 0, facts.st_mode & S_IXOTH != 0 else { return false }

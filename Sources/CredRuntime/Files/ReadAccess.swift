@@ -7,17 +7,18 @@ struct ReadAccess {
   let user: String
 
   /// Why a file that gave EACCES cannot be read, with what to do.
-  func refusal(of path: String) -> String {
+  func refusal(of path: String, isSecret: Bool = false) -> String {
     if let folder = Self.closedFolder(on: path) {
-      return "\(cannot) enter \(folder): \(openFolder)"
+      return "\(cannot) enter \(folder): \(mend(folder, on: path, isSecret))"
     }
-    return "\(cannot) read \(path): \(openFile)"
+    let isElsewhere = isSecret && !Self.isOwn(path)
+    return "\(cannot) read \(path): \(isElsewhere ? move(path) : openFile)"
   }
 
   /// The same, to follow the file's path.
   func predicate(of path: String) -> String {
     if let folder = Self.closedFolder(on: path) {
-      return "cannot be read, since \(cannot) enter \(folder): \(openFolder)"
+      return "cannot be read, since \(cannot) enter \(folder): \(mend(folder, on: path))"
     }
     return "cannot be read by the user '\(user)': \(openFile)"
   }
@@ -25,15 +26,44 @@ struct ReadAccess {
   /// Why a folder that gave EACCES cannot be listed, with what to do.
   func refusal(toList folder: String) -> String {
     if let above = Self.closedFolder(on: folder) {
-      return "\(cannot) enter \(above): \(openFolder)"
+      return "\(cannot) enter \(above): \(mend(above, on: folder))"
     }
-    return "\(cannot) list \(folder): \(openFolder)"
+    let advice = Self.isOwn(folder) ? openFolder : "keep the configuration in \(Self.own)"
+    return "\(cannot) list \(folder): \(advice)"
   }
+
+  // MARK: What to do
 
   private var cannot: String { "the user '\(user)' cannot" }
   private var openFile: String { "'chown root:\(user)' and 'chmod 0640' it" }
   private var openFolder: String {
     "'chmod 0755' it, or 'chown root:\(user)' and 'chmod 0750' it"
+  }
+
+  private func move(_ path: String) -> String {
+    "move the file to \(Self.own) (root:\(user) 0640), or write LoadCredential=NAME:\(path) in "
+      + "'systemctl edit credd', and ${CREDENTIALS_DIRECTORY}/NAME here"
+  }
+
+  /// Other programs rely on the modes of folders that are not credd's, such as /root.
+  private func mend(_ folder: String, on path: String, _ isSecret: Bool = false) -> String {
+    if Self.isOwn(folder) { return openFolder }
+    return isSecret ? move(path) : "move the file to a folder that this user can enter"
+  }
+
+  /// The folder that is credd's own.
+  private static let own = "/etc/credd"
+
+  /// Whether a path is in credd's own folder, and does not lead out of it.
+  private static func isOwn(_ path: String) -> Bool {
+    let parts = path.split(separator: "/")
+    guard parts.starts(with: own.split(separator: "/")), !parts.contains("..") else { return false }
+    var place = ""
+    return parts.allSatisfy { part in
+      place += "/\(part)"
+      var facts = stat()
+      return unsafe lstat(place, &facts) != 0 || facts.st_mode & S_IFMT != S_IFLNK
+    }
   }
 
   /// The first folder on the way to a path that this process may not enter.
