@@ -7,7 +7,7 @@
 enum PublicName {
   /// - Parameter secretRun: the length from which a run with digits counts as a secret.
   static func isOne(_ run: String, secretRun: Int) -> Bool {
-    isUUID(run) || isUserPoolID(run, secretRun)
+    isUUID(run) || isUserPoolID(run)
       || isHostName(withoutURLMarks(run), secretRun)
   }
 
@@ -17,12 +17,21 @@ enum PublicName {
     return groups.map(\.count) == [8, 4, 4, 4, 12] && groups.joined().allSatisfy(\.isHexDigit)
   }
 
-  /// `ap-southeast-1_AbCdEf123`: a region's name and an id, which is shorter than a secret.
-  private static func isUserPoolID(_ run: String, _ secretRun: Int) -> Bool {
+  /// `ap-southeast-1_AbCdEf123`: a region's name and an id, which has 9 letters and digits.
+  private static func isUserPoolID(_ run: String) -> Bool {
     let parts = run.split(separator: "_", omittingEmptySubsequences: false)
-    return parts.count == 2 && isLabel(parts[0]) && parts[0].count < secretRun
-      && parts[0].utf8.filter { $0 == UInt8(ascii: "-") }.count >= 2
-      && parts[1].count < secretRun && parts[1].utf8.allSatisfy(\.isLetterOrDigit)
+    return parts.count == 2 && isRegion(parts[0])
+      && (1...12).contains(parts[1].utf8.count) && parts[1].utf8.allSatisfy(\.isLetterOrDigit)
+  }
+
+  /// `us-gov-west-1`: words, and a number at the end alone.
+  private static func isRegion(_ name: Substring) -> Bool {
+    let words = name.split(separator: "-", omittingEmptySubsequences: false)
+    guard (3...5).contains(words.count), let number = words.last else { return false }
+    return (1...2).contains(number.utf8.count) && number.utf8.allSatisfy(\.isDigit)
+      && words.dropLast().allSatisfy { word in
+        (1...12).contains(word.utf8.count) && word.utf8.allSatisfy(\.isLowercase)
+      }
   }
 
   /// A host name of three labels or more, in lower case.

@@ -409,7 +409,8 @@ struct RemoteTextTests {
     "3f786850e3.87550fdab8.36ed7e6dc8.81de23001b.example.com",
     "9f86d081-884c7d65-9a2feaa0-c55ad015.example.com",
     "AbCdEfGh1234.IjKlMnOp5678.example.com", "abcdefgh1234.ijklmnop5678.qrstuvwx.9012",
-    "us-east-1_abcdefghijklmnopqrstuvwx1", "1h57kf5cpq17m0eml12EXAMPLE",
+    "us-east-1_abcdefghijklmnopqrstuvwx1",
+    "a1-b2c3d4e5f6g7h8i9-j0_K1l2M3n4O5p6Q7r8S9t0Uv", "1h57kf5cpq17m0eml12EXAMPLE",
     "ya29.a0afh6smbx7c1e5d9f3g2h4j6k8l0m1n2.apps", "x.eyJhbGciOiJub25lIn0.example.com",
   ])
   func aSecretInAHostNamesFormIsHidden(secret: String) {
