@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -100,5 +101,7 @@ int credd_become_user(uid_t uid, gid_t gid, const gid_t *groups, size_t count) {
   if (setgroups(count, groups) < 0) return -errno;
   if (setresgid(gid, gid, gid) < 0) return -errno;
   if (setresuid(uid, uid, uid) < 0) return -errno;
+  // The change of the user has set it to fs.suid_dumpable.
+  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) return -errno;
   return 0;
 }
