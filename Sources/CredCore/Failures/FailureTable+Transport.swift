@@ -85,8 +85,10 @@ extension FailureTable {
         ": its certificate is not trusted; check ca_file, this host's clock, or for a captive portal",
         .operatorMustAct, evidence: .certain)
     default:
+      let hint = failure.endsHandshake ? "; is it http:// ? check \(key)" : ""
       return unavailable(
-        ": the TLS handshake failed; it is tried again", .operatorMustAct, evidence: .certain)
+        ": the TLS handshake failed\(hint); it is tried again", .operatorMustAct, evidence: .certain
+      )
     }
   }
 
@@ -98,7 +100,7 @@ extension FailureTable {
     guard let server, !failure.certificateNames.isEmpty else {
       return unavailable(general, .operatorMustAct, evidence: .certain)
     }
-    let names = list(failure.certificateNames)
+    let names = list(failure)
     var row = unavailable(
       ": the certificate is for \(names), not \(server.host): \(advice), or for a captive portal",
       .operatorMustAct, evidence: .certain)
@@ -107,9 +109,11 @@ extension FailureTable {
   }
 
   /// The first names are enough to recognise the server.
-  private static func list(_ names: [String]) -> String {
+  private static func list(_ failure: TransportFailure) -> String {
+    let names = failure.certificateNames
     let shown = names.prefix(3).joined(separator: ", ")
-    return names.count > 3 ? "\(shown) and \(names.count - 3) more" : shown
+    let further = max(0, names.count - 3) + failure.furtherNames
+    return further > 0 ? "\(shown) and \(further) more" : shown
   }
 
   /// Nothing reached the server, which is not to blame.
@@ -128,7 +132,7 @@ extension FailureTable {
   /// A server without an own key for each of its ports says so in plain HTTP: nginx and Apache in a web
   /// page, Go's servers in a line.
   static func wantsTLS(_ reply: HTTPReply) -> Row? {
-    guard reply.status == 400 else { return nil }
+    guard reply.wentPlain, reply.status == 400 else { return nil }
     let text = String(decoding: reply.body.bytes.prefix(2048), as: UTF8.self).lowercased()
     let words = [
       "http request was sent to https port", "http request to an https server",

@@ -5,8 +5,13 @@ public struct TransportFailure: Error, Sendable, Hashable, CaseIterable {
   public var reason: String?
   /// The HTTP library's text, for operators: it may contain addresses.
   public var detail: String?
-  /// The names in the certificate of a server for another host.
+  /// The names in the certificate of a server for another host, or the first of them.
   public var certificateNames: [String] = []
+  /// How many more names the certificate has.
+  public var furtherNames = 0
+  /// Whether the server closed the connection during the handshake of TLS, as one does that speaks another
+  /// protocol.
+  public var endsHandshake = false
   /// The file of this host that cannot be used.
   public var ownFile: OwnTLSFile?
   /// Whether a part of the reply came.

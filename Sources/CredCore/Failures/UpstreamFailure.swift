@@ -315,14 +315,16 @@ extension UpstreamFailure {
   /// password.
   static func signIn(_ reply: HTTPReply, from upstream: Upstream) -> Self {
     let meaning = FailureTable.signIn(status: reply.status)
-    var failure = backend(reply, meaning, from: upstream, said: nil)
+    // A 400 may judge the password, whatever its text says of TLS.
+    var failure = backend(reply, meaning, from: upstream, said: nil, isSignIn: true)
     failure.mayJudgeSecret = !reply.refusesHost && reply.mayBeAFormsRefusal
     return failure
   }
 
   /// - Parameter meaning: the meaning of the status, if the reply comes from the backend itself.
   private static func backend(
-    _ reply: HTTPReply, _ meaning: FailureTable.Row, from upstream: Upstream, said: String?
+    _ reply: HTTPReply, _ meaning: FailureTable.Row, from upstream: Upstream, said: String?,
+    isSignIn: Bool = false
   ) -> Self {
     func failure(_ row: FailureTable.Row) -> Self {
       var failure = Self(
@@ -331,7 +333,7 @@ extension UpstreamFailure {
       return failure
     }
     guard !reply.refusesHost else { return failure(FailureTable.hostNotAuthorized) }
-    if let row = FailureTable.wantsTLS(reply) { return failure(row) }
+    if !isSignIn, let row = FailureTable.wantsTLS(reply) { return failure(row) }
     guard let page = FailureTable.webPage(reply) else { return failure(meaning) }
     var unsure = failure(page)
     if reply.status == 401 { unsure.ifRepeated = failure(meaning) }

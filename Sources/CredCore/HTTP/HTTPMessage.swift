@@ -86,6 +86,8 @@ public struct HTTPReply: Sendable, Equatable {
   public var body: Secret
   /// Secrets that are hidden in every shown text of this reply.
   public var sent = SentSecrets()
+  /// Whether the request went by `http://`.
+  public var wentPlain = false
   /// Nil unless ``HTTPSettings/describesConnection``.
   public var connection: HTTPConnection?
 

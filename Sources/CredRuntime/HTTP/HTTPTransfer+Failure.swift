@@ -24,11 +24,21 @@ extension HTTPTransfer {
     failure.hasBegun = headerBytes > 0
     if kind == .ownFile { failure.ownFile = OwnTLSFile(result, said) }
     if kind == .otherHost {
-      failure.certificateNames = CertificateNames.read(
+      let names = CertificateNames(
         alternative: certificate("X509v3 Subject Alternative Name"),
         subject: certificate("Subject"))
+      (failure.certificateNames, failure.furtherNames) = (names.first, names.further)
     }
+    failure.endsHandshake = kind == .tls && Self.endsHandshake(said.lowercased())
     return failure
+  }
+
+  /// Whether the server said nothing of TLS before it closed the connection, as OpenSSL and libcurl spell
+  /// that.
+  static func endsHandshake(_ said: String) -> Bool {
+    ["ssl_error_syscall", "unexpected eof", "connection reset by peer"].contains(where: {
+      said.contains(bytesOf: $0)
+    })
   }
 
   private func certificate(_ field: String) -> String? {
@@ -107,23 +117,35 @@ extension OwnTLSFile {
   }
 }
 
-/// The names in a certificate, as libcurl gives its fields.
-enum CertificateNames {
+/// The names in a certificate, as libcurl gives its fields. A certificate may have thousands.
+struct CertificateNames {
+  /// At most three.
+  private(set) var first: [String] = []
+  /// How many more were found.
+  private(set) var further = 0
+
+  /// Bytes of a field that are looked at.
+  private static let longest = 8192
+
   /// - Parameters:
   ///   - alternative: `DNS:a.example, IP Address:192.0.2.1`.
   ///   - subject: `O = Example, CN = a.example`; counts only without alternative names.
-  static func read(alternative: String?, subject: String?) -> [String] {
-    let names = (alternative ?? "").split(separator: ",").compactMap { part -> String? in
-      let fields = part.split(separator: ":", maxSplits: 1)
-      guard fields.count == 2 else { return nil }
-      let kind = fields[0].filter { $0 != " " }
-      return ["DNS", "IPAddress"].contains(kind) ? shown(fields[1]) : nil
-    }
-    guard names.isEmpty else { return names }
-    return (subject ?? "").split(separator: ",").compactMap { part -> String? in
-      let fields = part.split(separator: "=", maxSplits: 1)
-      guard fields.count == 2, fields[0].filter({ $0 != " " }) == "CN" else { return nil }
-      return shown(fields[1])
+  init(alternative: String?, subject: String?) {
+    add(alternative, ":", of: ["DNS", "IPAddress"])
+    if first.isEmpty { add(subject, "=", of: ["CN"]) }
+  }
+
+  private mutating func add(_ text: String?, _ separator: Character, of kinds: [String]) {
+    guard let text else { return }
+    let start = String(decoding: text.utf8.prefix(Self.longest), as: UTF8.self)
+    for part in start.split(separator: ",") {
+      let fields = part.split(separator: separator, maxSplits: 1)
+      guard fields.count == 2, kinds.contains(fields[0].filter { $0 != " " }) else { continue }
+      if first.count == 3 {
+        further += 1
+      } else if let name = Self.shown(fields[1]) {
+        first.append(name)
+      }
     }
   }
 

@@ -40,6 +40,7 @@ final class Sender {
       case .success(var reply):
         reply.sent = SentSecrets(
           exchange.request.secretHeaders + exchange.secrets, names: exchange.names)
+        reply.wentPlain = exchange.request.url.hasPrefix("http://")
         if exchange.tellsTime, let time = reply.date { services.clock.recordServerTime(time) }
         let outcome = Result { () throws(UpstreamFailure) in try exchange.read(reply) }
           .mapError { $0.with(request: asked, answer: "HTTP \(reply.status)", took: time) }

@@ -57,6 +57,14 @@ struct PasswordSignInTests {
     expect(failure?.message.contains("hunter2") == false)
   }
 
+  /// Whoever makes the server say that of TLS has guessed a password nevertheless.
+  @Test func aWordOfTLSDoesNotExcuseAWrongPassword() {
+    var reply = Samples.reply(400, "Client sent an HTTP request to an HTTPS server.\n")
+    reply.wentPlain = true
+    let failure = failure { () throws(UpstreamFailure) in _ = try backend.session(from: reply) }
+    expect(failure?.code, equals: .signInFailed)
+  }
+
   @Test(arguments: [400, 401, 403, 404, 422])
   func aWebPageIsNoWrongPassword(_ status: Int) {
     let failure = failure { () throws(UpstreamFailure) in

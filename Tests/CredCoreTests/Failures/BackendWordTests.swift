@@ -9,13 +9,15 @@ struct BackendWordTests {
     + "GetOpenIdTokenForDeveloperIdentity operation: IdentityPool '\(Samples.poolText)' not found."
 
   private func failure(
-    _ status: Int, _ body: String, type: String = "application/json"
+    _ status: Int, _ body: String, type: String = "application/json", isPlain: Bool = false
   ) -> UpstreamFailure? {
     CredCoreTests.failure { () throws(UpstreamFailure) in
       let query: TokenQuery
       do { query = try Samples.query } catch { return }
+      var reply = Samples.reply(status, body, ["Content-Type": type])
+      reply.wentPlain = isPlain
       _ = try HTTPBackend(name: "corp", hostToken: Secret("token-of-host"), takesSignIns: false)
-        .token(from: Samples.reply(status, body, ["Content-Type": type]), to: query)
+        .token(from: reply, to: query)
     }
   }
 
@@ -78,9 +80,12 @@ struct BackendWordTests {
     "<!DOCTYPE HTML><p>Reason: You're speaking plain HTTP to an SSL-enabled server port.</p>",
   ])
   func aServerThatWantsTLSSaysSo(body: String) {
-    let found = failure(400, body, type: "text/html")
+    let found = failure(400, body, type: "text/html", isPlain: true)
     expect(found?.message.contains("the port wants https://") == true, "\(found?.message ?? "")")
     expect(found?.protocolError.kind, equals: .permanent)
+    // Of https:// that is not true.
+    let encrypted = failure(400, body, type: "text/html")
+    expect(encrypted?.message.contains("wants https://") == false)
   }
 
   /// Where only the host's word stands.

@@ -65,10 +65,17 @@ struct TransportTextTests {
     expect(!found.summary.contains("other.example") && !found.summary.contains("127.0.0.1"))
     wrong.certificateNames = ["a.example", "b.example", "c.example", "d.example", "e.example"]
     expect(failure(wrong).message.contains("for a.example, b.example, c.example and 2 more, not"))
+    wrong.furtherNames = 7
+    expect(failure(wrong).message.contains("c.example and 9 more, not"))
   }
 
   @Test func aPortThatSpeaksTheOtherProtocolIsTold() {
     expect(failure(.notTLS).message.contains("the port does not speak TLS; is it http:// ?"))
+    var ended = TransportFailure(.tls, reason: "OpenSSL SSL_connect: SSL_ERROR_SYSCALL")
+    expect(!failure(ended).message.contains("http://"))
+    ended.endsHandshake = true
+    expect(
+      failure(ended).message.contains("the TLS handshake failed; is it http:// ? check url; it is"))
     let plain = "http://auth.example.com/"
     for kind in [TransportFailure.reset, .malformed] {
       expect(failure(kind, at: plain).message.contains("the port may want https://"))

@@ -47,6 +47,29 @@ struct HTTPSTests {
     expect(failure?.certificateNames, equals: ["elsewhere.example"])
   }
 
+  @Test func `of many names in a certificate the first are kept and others counted`() {
+    let many = (1...9499).map { "DNS:host-\($0).example" }.joined(separator: ", ")
+    let names = CertificateNames(alternative: many, subject: "CN = other.example")
+    expect(names.first, equals: ["host-1.example", "host-2.example", "host-3.example"])
+    // Of 8192 bytes, and not of the whole text.
+    expect((100...400).contains(names.further), "\(names.further)")
+    let subject = CertificateNames(alternative: nil, subject: "O = Example, CN = other.example")
+    expect(subject.first, equals: ["other.example"])
+    expect(subject.further, equals: 0)
+  }
+
+  @Test func `a port that closes during the handshake is told`() throws {
+    let (listener, port) = try Socket.listeningOnLoopback()
+    defer { listener.shutDown() }
+    Thread.detachNewThread {
+      guard let client = listener.accept() else { return }
+      _ = client.receive()
+    }
+    let failure = try ClientFixture().get("https://127.0.0.1:\(port)/").failure
+    expect(failure, equals: .tls)
+    expect(failure?.endsHandshake, equals: true, "\(failure?.detail ?? "")")
+  }
+
   @Test func `a port without TLS is told from a broken handshake`() throws {
     let (listener, port) = try Socket.listeningOnLoopback()
     defer { listener.shutDown() }
