@@ -297,6 +297,9 @@ final class Admittance {
     guard case .main = client.door else { return Self.notForYou(name, caller) }
     let key = SessionKey(uid: caller.uid, profile: name)
     if removedSessions[key] == SessionOwner(name: caller.userName) { return Self.removed(name) }
+    let stale =
+      configuration.problem == nil
+      ? "" : " (the newest configuration is not in use: see 'systemctl status credd')"
     let configuration = configuration.current
     if caller.uid != 0 || client.http != nil {
       guard !caller.isUnmapped, configuration.restrictions.count <= Self.restrictionsTried,
@@ -307,13 +310,14 @@ final class Admittance {
     guard !known.isEmpty else {
       return ProtocolError(
         .unknownProfile,
-        "no profile is configured on this host: ask its administrator to add one to credd.conf")
+        "no profile is configured on this host: ask its administrator to add one to credd.conf"
+          + stale)
     }
     // The endpoint's answer names no profile.
     guard client.http == nil else { return Self.absent(name) }
     let advice = configuration.nameIndex.suggestion(
       for: name, otherwise: "; known are \(known.prefix(10).joined(separator: ", "))")
-    return ProtocolError(.unknownProfile, "there is no profile '\(name)'\(advice)")
+    return ProtocolError(.unknownProfile, "there is no profile '\(name)'\(advice)\(stale)")
   }
 
   /// Different rules of profiles that are tried for a caller who may use all of them.

@@ -122,8 +122,17 @@ struct ReloadTests {
       try fixture.ask(line, uid: 0)["Daemon"]?["ReloadError"]?.text?.contains("1 more") == true)
     expect(try fixture.ask(line)["Daemon"]?["ReloadError"] == nil)
     expect(fixture.service.summary.text.contains("configuration not reloaded"))
+    // Who misses a new profile learns that it is not in force, and no more.
+    let notice = " (the newest configuration is not in use: see 'systemctl status credd')"
+    let missing = #"{"profile":"new"}"#
+    for uid: UInt32 in [0, 1000] {
+      let told = try fixture.ask(missing, uid: uid)
+      expect(told.errorCode, equals: "UnknownProfile")
+      expect(told.errorMessage?.hasSuffix(notice) == true, "\(told.errorMessage ?? "")")
+    }
     // Mended, the complaint is gone.
     try fixture.reload(Configured.usual())
+    expect(try fixture.ask(missing).errorMessage?.hasSuffix(notice) == false)
     expect(try fixture.ask(line, uid: 0)["Daemon"]?["ReloadError"] == nil)
   }
 
