@@ -175,9 +175,8 @@ final class Answers {
   private func refusalOfVending(_ session: Session, _ turn: Turn) -> ProtocolError? {
     let profile = session.profile
     guard !profile.settings.vendCredentials else { return nil }
-    guard turn.client.http == nil else {
-      return Admittance.notForYou(profile.settings.name, Caller(uid: turn.client.peer.uid))
-    }
+    // The endpoint has words of its own for every refusal.
+    guard turn.client.http == nil else { return profile.vendsNothing(instead: []) }
     return profile.vendsNothing(
       instead: admittance.derivedProfiles(
         of: profile, openTo: turn.client, behind: turn.door, turn.now))
