@@ -80,8 +80,8 @@ public enum OwnTLSFile: Sendable, Hashable, CaseIterable {
   /// Both, which do not belong together.
   case pair
 
-  /// What is wrong with it. Most versions of libcurl do not tell a key that is none from one that is not
-  /// the certificate's.
+  /// What is wrong with the file. Most versions of libcurl report a damaged key and another certificate's
+  /// key alike.
   var description: String {
     switch self {
     case .authority: "file of certificate authorities cannot be used"

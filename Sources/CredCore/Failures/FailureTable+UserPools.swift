@@ -303,7 +303,7 @@ extension FailureTable {
     "InvalidSmsRoleTrustRelationshipException", "InvalidEmailRoleAccessPolicyException",
   ].map { misconfigured($0, " is broken: correct its triggers, or its roles for mail and SMS") }
 
-  /// What the pool's public documents say, without a sign-in.
+  /// AWS says so to anyone who asks for the pool's public keys.
   static let noSuchPool = misconfigured(
     missing, " has no user pool of this id: check user_pool_id and its region")
 
