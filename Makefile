@@ -37,7 +37,7 @@ STEADY_PACKAGES := stress-ng
 # A provider that nobody here wrote, and a browser that signs in there: RealProvidersTests.
 PROVIDER_PACKAGES := chromium chromium-driver glewlwyd sqlite3
 SANITIZE_PACKAGES := valgrind
-AUTHSERVER_PACKAGES := libargon2-dev libpq-dev libsqlite3-dev
+AUTHSERVER_PACKAGES := libargon2-dev libpq-dev libsqlite3-dev libssl-dev libunistring-dev
 # The tests start PostgreSQL servers of their own.
 AUTHSERVER_TEST_PACKAGES := curl openssl postgresql postgresql-client sqlite3
 DEB_PACKAGES := dpkg-dev lintian

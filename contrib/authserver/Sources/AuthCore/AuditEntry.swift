@@ -1,4 +1,3 @@
-import Crypto
 import FoundationEssentials
 
 /// One line of the audit. Each holds the hash of the one before it, so that none can be changed,
@@ -37,16 +36,11 @@ public struct AuditEntry: Sendable, Equatable {
 
   /// SHA-256 over all members but itself, each with its length, so that no two entries read alike.
   public var computedHash: String {
-    var hasher = SHA256()
     let members = [
       "credd-authserver audit 1", chain, String(sequence), String(time.milliseconds), event, detail,
       previous,
     ]
-    for member in members {
-      hasher.update(data: Data("\(member.utf8.count):".utf8))
-      hasher.update(data: Data(member.utf8))
-    }
-    return Hex.encode(hasher.finalize())
+    return Hex.encode(Digest.sha256(each: members))
   }
 }
 

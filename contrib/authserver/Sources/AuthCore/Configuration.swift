@@ -1,5 +1,3 @@
-import Foundation
-
 /// What the configuration file says.
 public struct Configuration: Sendable, Equatable {
   public enum Registration: String, Sendable, CaseIterable {
@@ -371,7 +369,7 @@ extension ConfigurationReader {
   /// The machines of a list, as libpq reads it: decoded first, and then cut at commas. Nil where it
   /// cannot be decoded.
   private static func machines(_ list: some StringProtocol, hasPorts: Bool) -> [String]? {
-    guard let text = String(list).removingPercentEncoding else { return nil }
+    guard let text = list.percentDecoded() else { return nil }
     return text.split(separator: ",").map { host in
       guard hasPorts else { return String(host) }
       return String(

@@ -1,5 +1,3 @@
-import Foundation
-
 /// A developer user identifier: what a user is called to Cognito.
 ///
 /// Accounts that people register begin with `account:` or `sample:`. Names that hosts vouch for are
@@ -74,7 +72,7 @@ public struct Identifier: Sendable, Hashable {
   /// The same for names that people would take for the same.
   public static func fold(_ name: String) -> String {
     // Upper case first: it joins what has several lower-case forms, as ſ and s, or ß and ss.
-    name.uppercased().lowercased().precomposedStringWithCanonicalMapping
+    name.uppercased().lowercased().composed
   }
 }
 
@@ -104,7 +102,7 @@ public struct InvalidName: Error, Equatable, CustomStringConvertible {
       }
     }
     try checkEnds(name)
-    guard name.utf8.elementsEqual(name.precomposedStringWithCanonicalMapping.utf8) else {
+    guard name.utf8.elementsEqual(name.composed.utf8) else {
       throw InvalidName("is not in Unicode's composed form (NFC)")
     }
   }

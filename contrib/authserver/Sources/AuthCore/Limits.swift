@@ -11,6 +11,7 @@ public enum Limits {
   public static let smallBodyBytes = 16 * 1024
   /// All fields of a request: a session's and a host's token are short.
   public static let headerBytes = 16 * 1024
+  public static let headerFields = 100
   /// A request has arrived within this time, or its connection is closed.
   public static let requestTime = Interval.seconds(15)
   /// An answer is on its way within this time, or its connection is closed. All waits for the database
@@ -21,6 +22,8 @@ public enum Limits {
   /// A connection may stay this long without a request.
   public static let idleTime = Interval.seconds(75)
   public static let connections = 8192
+  /// Requests under way have this long when the server stops. credd waits 10 s for an answer.
+  public static let stopTime = Interval.seconds(20)
   /// The same, once half of the connections are taken.
   public static let crowdedIdleTime = Interval.seconds(5)
   /// Patterns of one enrolment; each is tried at a callback.
@@ -64,9 +67,18 @@ public enum Limits {
 
   /// One request to Cognito, the connection included.
   public static let cognitoTime = Interval.seconds(8)
+  /// Of that, for the connection.
+  public static let connectTime = Interval.seconds(3)
   public static let cognitoReplyBytes = 256 * 1024
-  /// Requests to Cognito under way at once.
+  /// Requests to Cognito under way at once. As many may wait for one of them to end.
   public static let cognitoCalls = 256
+  /// Connections to Cognito that are kept for the next request, and for how long.
+  public static let keptConnections = 16
+  public static let keptConnectionTime = Interval.seconds(50)
+
+  /// The program that prints the server's own AWS credentials.
+  public static let processTime = Interval.seconds(30)
+  public static let processBytes = 64 * 1024
 
   /// Devices of one user of the sample protocol; the oldest goes.
   public static let devicesPerUser = 32

@@ -1,4 +1,3 @@
-import Crypto
 import FoundationEssentials
 
 /// Growing pauses after wrong guesses.
@@ -51,7 +50,7 @@ public struct Guesses: Sendable, Equatable {
 
     public init(user: String, source: String) {
       // Whatever was typed: a key is short.
-      let user = Hex.encode(SHA256.hash(data: Data(Identifier.fold(user).utf8)))
+      let user = Hex.encode(Digest.sha256(Identifier.fold(user)))
       pair = "pair \(source) \(user)"
       self.source = "source \(source)"
       self.user = "user \(user)"

@@ -1,11 +1,9 @@
-import Foundation
-
 /// A password's length, and whether it is the user's name or one of the most common ones. Nothing
 /// else: rules about kinds of characters make passwords weaker (NIST SP 800-63B §5.1.1).
 public enum PasswordRules {
   /// The same whatever keyboard it was typed on: composed letters (NFC).
   public static func normal(_ password: String) -> String {
-    password.precomposedStringWithCanonicalMapping
+    password.composed
   }
 
   /// What is wrong with a password; nil for a good one.

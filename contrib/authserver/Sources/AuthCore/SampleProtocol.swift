@@ -1,5 +1,3 @@
-import Crypto
-import CryptoExtras
 import FoundationEssentials
 
 /// The cryptography and the texts of the developer-authentication sample server's protocol. All
@@ -18,9 +16,7 @@ public struct SampleProtocol: Sendable, Equatable {
   }
 
   public static func hmac(key: String, _ message: String) -> String {
-    Hex.encode(
-      HMAC<SHA256>.authenticationCode(
-        for: Data(message.utf8), using: SymmetricKey(data: Data(key.utf8))))
+    Hex.encode(Digest.hmacSHA256(key: Array(key.utf8), Array(message.utf8)))
   }
 
   /// What the server keeps of a password: as good as the password to this protocol.
@@ -50,12 +46,10 @@ public struct SampleProtocol: Sendable, Equatable {
 
   /// `base64(IV ‖ AES-128-CBC)`; nil where the key is none.
   public static func encrypt(_ text: String, hexKey: String, iv: [UInt8]) -> String? {
-    guard let key = Hex.decode(hexKey), key.count == 16,
-      let vector = try? AES._CBC.IV(ivBytes: iv),
-      let sealed = try? AES._CBC.encrypt(
-        Data(text.utf8), using: SymmetricKey(data: Data(key)), iv: vector)
+    guard let key = Hex.decode(hexKey),
+      let sealed = BlockCipher.encrypt(Array(text.utf8), key: key, iv: iv)
     else { return nil }
-    return (Data(iv) + sealed).base64EncodedString()
+    return Data(iv + sealed).base64EncodedString()
   }
 
   public static func isUsername(_ name: String) -> Bool {

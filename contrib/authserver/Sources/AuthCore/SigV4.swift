@@ -1,4 +1,3 @@
-import Crypto
 public import FoundationEssentials
 
 /// Developer credentials of AWS.
@@ -60,9 +59,9 @@ public enum SigV4 {
     let names = signed.map(\.name).joined(separator: ";")
     let lines = signed.map { "\($0.name):\($0.value)\n" }.joined()
     let canonical =
-      "POST\n/\n\n\(lines)\n\(names)\n\(Hex.encode(SHA256.hash(data: body)))"
-    let hash = Hex.encode(SHA256.hash(data: Data(canonical.utf8)))
-    var key = Data(("AWS4" + keys.secretAccessKey).utf8)
+      "POST\n/\n\n\(lines)\n\(names)\n\(Hex.encode(Digest.sha256(Array(body))))"
+    let hash = Hex.encode(Digest.sha256(canonical))
+    var key = Array(("AWS4" + keys.secretAccessKey).utf8)
     for part in scope.split(separator: "/") { key = hmac(key, String(part)) }
     let signature = Hex.encode(hmac(key, "AWS4-HMAC-SHA256\n\(stamp)\n\(scope)\n\(hash)"))
     headers.append(
@@ -74,8 +73,7 @@ public enum SigV4 {
     return headers
   }
 
-  private static func hmac(_ key: Data, _ message: String) -> Data {
-    Data(
-      HMAC<SHA256>.authenticationCode(for: Data(message.utf8), using: SymmetricKey(data: key)))
+  private static func hmac(_ key: [UInt8], _ message: String) -> [UInt8] {
+    Digest.hmacSHA256(key: key, Array(message.utf8))
   }
 }

@@ -1,4 +1,3 @@
-import Crypto
 import FoundationEssentials
 
 /// A secret that the server gives out and later finds again by its id: `crh1_ID_SECRET`. The
@@ -36,7 +35,7 @@ public struct Ticket: Sendable, Equatable {
   public var text: String { "\(kind.rawValue)_\(id)_\(secret)" }
 
   /// What the database keeps.
-  public var hash: String { Hex.encode(SHA256.hash(data: Data(text.utf8))) }
+  public var hash: String { Hex.encode(Digest.sha256(text)) }
 
   /// Compares in constant time.
   public func matches(hash stored: String) -> Bool { hash.equalsInConstantTime(stored) }

@@ -1,4 +1,3 @@
-import Crypto
 import FoundationEssentials
 
 /// Tokens of Cognito's for reuse, in memory alone: of the same host, user, pool, logins and
@@ -24,14 +23,8 @@ public struct TokenCache: Sendable {
   }
 
   fileprivate static func hash(_ logins: [String: String]) -> String {
-    var hasher = SHA256()
-    for (name, token) in logins.sorted(by: { $0.key < $1.key }) {
-      for text in [name, token] {
-        hasher.update(data: Data("\(text.utf8.count):".utf8))
-        hasher.update(data: Data(text.utf8))
-      }
-    }
-    return Hex.encode(hasher.finalize())
+    let texts = logins.sorted { $0.key < $1.key }.flatMap { [$0.key, $0.value] }
+    return Hex.encode(Digest.sha256(each: texts))
   }
 
   public struct Token: Sendable, Equatable {

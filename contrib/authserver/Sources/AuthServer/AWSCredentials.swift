@@ -1,7 +1,5 @@
 public import AuthCore
 import FoundationEssentials
-import Subprocess
-import SystemPackage
 
 /// The server's own AWS credentials, which Cognito's developer operations want.
 public actor AWSCredentials {
@@ -134,22 +132,14 @@ public actor AWSCredentials {
 
   private static func keys(command: [String]) async throws -> AWSKeys {
     let name = command[0]
-    let outcome: Outcome?
+    let outcome: ProgramRun
     do {
-      outcome = try await withThrowingTaskGroup(of: Outcome?.self) { group in
-        group.addTask { try await run(command) }
-        group.addTask {
-          try await Task.sleep(for: .seconds(30))
-          return nil
-        }
-        defer { group.cancelAll() }
-        return try await group.next() ?? nil
-      }
+      outcome = try await ProgramRun.of(
+        command, within: Limits.processTime, upTo: Limits.processBytes)
     } catch {
-      throw Failure(description: "\(name) cannot be run: \(error)")
+      throw Failure(description: "\(name): \(error)")
     }
-    guard let outcome else { throw Failure(description: "\(name) took more than 30 s") }
-    guard outcome.succeeded else {
+    guard outcome.isSuccess else {
       let said = outcome.errors.split(whereSeparator: \.isNewline).first ?? ""
       throw Failure(description: "\(name) failed: \(said.prefix(200))")
     }
@@ -162,20 +152,5 @@ public actor AWSCredentials {
     return AWSKeys(
       accessKeyID: output.AccessKeyId, secretAccessKey: output.SecretAccessKey,
       sessionToken: output.SessionToken, expires: output.Expiration.map(Timestamp.init))
-  }
-
-  private struct Outcome: Sendable {
-    let succeeded: Bool
-    let output: String
-    let errors: String
-  }
-
-  private static func run(_ command: [String]) async throws -> Outcome {
-    let result = try await Subprocess.run(
-      .path(FilePath(command[0])), arguments: Arguments(Array(command.dropFirst())),
-      output: .string(limit: 64 * 1024), error: .string(limit: 64 * 1024))
-    return Outcome(
-      succeeded: result.terminationStatus.isSuccess, output: result.standardOutput,
-      errors: result.standardError)
   }
 }

@@ -1,7 +1,5 @@
-public import AsyncHTTPClient
 public import AuthCore
 import FoundationEssentials
-import NIOCore
 import NIOHTTP1
 
 /// The operations of Cognito Identity that want developer credentials.
@@ -254,21 +252,21 @@ public struct CognitoClient: Cognito {
     let region = CognitoEndpoint.region(ofPool: pool.identityPoolID)
     let base = endpoint ?? CognitoEndpoint.url(region: region)
     let host = String(base.drop { $0 != "/" }.dropFirst(2))
+    guard let origin = HTTPClient.Origin(base), let body = try? JSONEncoder().encode(request) else {
+      throw CognitoFailure(code: "Unreachable", message: "\(base) is no address of a server")
+    }
+    var headers: HTTPHeaders = ["Host": host]
+    for header in SigV4.headers(
+      target: "AWSCognitoIdentityService." + operation, body: body, host: host, region: region,
+      keys: keys, at: now())
+    {
+      headers.add(name: header.name, value: header.value)
+    }
     do {
-      let body = try JSONEncoder().encode(request)
-      var message = HTTPClientRequest(url: base + "/")
-      message.method = .POST
-      for header in SigV4.headers(
-        target: "AWSCognitoIdentityService." + operation, body: body, host: host, region: region,
-        keys: keys, at: now())
-      {
-        message.headers.add(name: header.name, value: header.value)
-      }
-      message.body = .bytes(ByteBuffer(bytes: body))
-      let time = TimeAmount.milliseconds(Limits.cognitoTime.milliseconds)
-      let reply = try await http.execute(message, timeout: time)
-      let bytes = try await reply.body.collect(upTo: Limits.cognitoReplyBytes)
-      return (Int(reply.status.code), Data(bytes.readableBytesView))
+      let reply = try await http.send(
+        .POST, "/", to: origin, headers: headers, body: Array(body), within: Limits.cognitoTime,
+        upTo: Limits.cognitoReplyBytes)
+      return (reply.status, Data(reply.body))
     } catch {
       throw CognitoFailure(code: "Unreachable", message: "\(host) does not answer: \(error)")
     }

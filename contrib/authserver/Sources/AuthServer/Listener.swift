@@ -1,139 +1,104 @@
-public import AuthCore
+import AuthCore
 import FoundationEssentials
-public import Hummingbird
-import HummingbirdCore
-public import Logging
-public import NIOCore
-import NIOExtras
-import NIOHTTPTypes
+import NIOCore
+import NIOHTTP1
 import NIOPosix
-import NIOSSL
-public import ServiceLifecycle
-import Synchronization
 
-/// One listening socket. Hummingbird's own server takes no socket that systemd has made, and no new
-/// certificate while it runs; its HTTP channel does the rest.
-public struct Listener<Responder: HTTPResponder>: Service where Responder.Context == Connection {
+/// One listening socket with its connections.
+struct Listener: Sendable {
   /// Where connections come from.
-  public enum Source: Sendable {
+  enum Source: Sendable {
     case address(AuthCore.Configuration.ListenAddress)
     /// A socket that was passed.
     case descriptor(CInt)
   }
 
-  let source: Source
-  let responder: Responder
-  let tls: TLSContexts?
-  /// Nil where nobody counts its connections.
-  let metrics: Metrics?
-  let log: Logger
-  /// Connections at once.
-  let limit: Int
-  let onReady: @Sendable (SocketAddress?) -> Void
+  private let server: any Channel
+  private let connections: OpenConnections
 
-  public init(
-    source: Source, responder: Responder, tls: TLSContexts?, metrics: Metrics?, log: Logger,
-    limit: Int = Limits.connections,
-    onReady: @escaping @Sendable (SocketAddress?) -> Void = { _ in }
-  ) {
-    self.source = source
-    self.responder = responder
-    self.tls = tls
-    self.metrics = metrics
-    self.log = log
-    self.limit = limit
-    self.onReady = onReady
-  }
-
-  private typealias Child = NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>
-
-  public func run() async throws {
-    let quiescing = ServerQuiescingHelper(group: MultiThreadedEventLoopGroup.singleton)
-    let connections = OpenConnections(limit: limit, metrics: metrics)
-    let http = httpChannel()
+  /// Binds the socket; connections are taken from then on.
+  init(
+    _ source: Source, responder: any Responder, tls: TLSContexts?, connections: OpenConnections
+  ) async throws {
+    self.connections = connections
+    let setUp = ConnectionSetUp(responder: responder, tls: tls, connections: connections)
     let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.backlog, value: 1024)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-      .serverChannelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(
-            quiescing.makeServerChannelHandler(channel: channel))
-        }
-      }
-    let setUp: @Sendable (any Channel) -> EventLoopFuture<Child> = { channel in
-      channel.eventLoop.makeCompletedFuture {
-        guard let peer = Peer(of: channel) else { throw Peer.Gone() }
-        try connections.enter(channel, from: peer)
-        try channel.pipeline.syncOperations.addHandler(RequestDeadline(connections))
-        if let tls { try channel.pipeline.syncOperations.addHandler(tls.handler()) }
-      }.flatMap { http.setup(channel: channel, logger: log) }.flatMapError { error in
-        // NIO leaves a connection open that could not be set up.
-        channel.close(promise: nil)
-        return channel.eventLoop.makeFailedFuture(error)
-      }
-    }
-    let server = try await bind(bootstrap, setUp)
-    log.info(
-      "listening",
-      metadata: ["address": "\(server.channel.localAddress?.description ?? "a passed socket")"])
-    onReady(server.channel.localAddress)
-    await withGracefulShutdownHandler {
-      await withDiscardingTaskGroup { tasks in
-        do {
-          try await server.executeThenClose { clients in
-            for try await client in clients {
-              tasks.addTask { await http.handle(value: client, logger: log) }
-            }
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture { try setUp(channel) }
+          .flatMapError { error in
+            // NIO leaves a connection open that could not be set up.
+            channel.close(promise: nil)
+            return channel.eventLoop.makeFailedFuture(error)
           }
-        } catch {
-          log.error("listening ended", metadata: ["reason": "\(error)"])
-        }
       }
-    } onGracefulShutdown: {
-      quiescing.initiateShutdown(promise: nil)
-    }
+    server = try await Self.bind(bootstrap, source)
   }
 
-  private func bind(
-    _ bootstrap: ServerBootstrap,
-    _ setUp: @escaping @Sendable (any Channel) -> EventLoopFuture<Child>
-  ) async throws -> NIOAsyncChannel<Child, Never> {
+  private static func bind(_ bootstrap: ServerBootstrap, _ source: Source) async throws
+    -> any Channel
+  {
     switch source {
     case .descriptor(let descriptor):
-      return try await bootstrap.bind(descriptor, childChannelInitializer: setUp)
+      return try await bootstrap.withBoundSocket(descriptor).get()
     case .address(.unixSocket(let path)):
       let server = try await bootstrap.bind(
-        unixDomainSocketPath: path, cleanupExistingSocketFile: true, childChannelInitializer: setUp)
+        unixDomainSocketPath: path, cleanupExistingSocketFile: true
+      ).get()
       // Its folder says who may connect; tokens say who may ask.
       try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: path)
       return server
     case .address(.network(let host, let port)):
-      return try await bootstrap.bind(host: host, port: port, childChannelInitializer: setUp)
+      return try await bootstrap.bind(host: host, port: port).get()
     case .address(.systemd):
       throw ServerFailure("listen = systemd, but systemd has passed no socket")
     }
   }
 
-  private func httpChannel() -> HTTP1Channel {
-    var decoder = HTTP1Channel.Configuration.DecoderConfiguration()
-    decoder.maxHeaderFieldSize = Limits.headerBytes
-    decoder.maxHeaderListSize = Limits.headerBytes
-    decoder.maxHeaderFieldCount = 100
-    let configuration = HTTP1Channel.Configuration(
-      additionalChannelHandlers: [RequestParts()],
-      httpDecoderConfiguration: decoder)
-    let dates = HTTPDates()
-    return HTTP1Channel(
-      responder: { request, writer, channel in
-        // Asked once, while the connection is there: afterwards nobody knows whose it was.
-        guard let peer = Peer(of: channel) else { throw Peer.Gone() }
-        let context = Connection(channel, peer: peer, logger: log)
-        var response = try await responder.respond(to: request, context: context)
-        response.headers[.date] = dates.text
-        try await writer.write(response: response.head, body: response.body)
-      }, configuration: configuration)
+  var address: SocketAddress? { server.localAddress }
+
+  /// Takes no more connections, and waits until the requests under way are answered.
+  func close(within time: Interval) async {
+    try? await server.close()
+    await connections.end(within: time)
+  }
+}
+
+/// The handlers of a new connection, from the socket to the responder.
+private struct ConnectionSetUp: Sendable {
+  let responder: any Responder
+  let tls: TLSContexts?
+  let connections: OpenConnections
+
+  func callAsFunction(_ channel: any Channel) throws {
+    // Asked once, while the connection is there: afterwards nobody knows whose it was.
+    guard let peer = Peer(of: channel) else { throw Peer.Gone() }
+    try connections.enter(channel, from: peer)
+    let pipeline = channel.pipeline.syncOperations
+    try pipeline.addHandler(RequestDeadline(connections))
+    if let tls { try pipeline.addHandler(tls.handler()) }
+    try pipeline.addHTTPServerHandlers()
+    try pipeline.addHandler(RequestHandler(responder, peer: peer, isTLS: tls != nil))
+  }
+}
+
+extension ChannelPipeline.SynchronousOperations {
+  /// HTTP/1.1 within the server's limits, one request after the other.
+  func addHTTPServerHandlers() throws {
+    var limits = NIOHTTPDecoderLimitConfiguration()
+    limits.maxHeaderFieldSize = Limits.headerBytes
+    limits.maxHeaderListSize = Limits.headerBytes
+    limits.maxHeaderFieldCount = Limits.headerFields
+    let decoder = HTTPRequestDecoder(
+      leftOverBytesStrategy: .dropBytes, limitConfiguration: limits)
+    try addHandlers([
+      HTTPResponseEncoder(), ByteToMessageHandler(decoder), RequestParts(),
+      HTTPServerPipelineHandler(), NIOHTTPResponseHeadersValidator(),
+      HTTPServerProtocolErrorHandler(),
+    ])
   }
 }
 
@@ -141,18 +106,4 @@ public struct Listener<Responder: HTTPResponder>: Service where Responder.Contex
 public struct ServerFailure: Error, CustomStringConvertible {
   public let description: String
   public init(_ description: String) { self.description = description }
-}
-
-/// The `Date` of answers, formatted once a second.
-private final class HTTPDates: Sendable {
-  private let kept = Mutex((second: Int64(0), text: ""))
-
-  var text: String {
-    let now = Date.now
-    let second = Int64(now.timeIntervalSince1970)
-    return kept.withLock { kept in
-      if kept.second != second { kept = (second, Timestamp(now).httpDate) }
-      return kept.text
-    }
-  }
 }

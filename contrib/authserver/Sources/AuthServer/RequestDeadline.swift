@@ -1,6 +1,6 @@
 import AuthCore
 import NIOCore
-import NIOHTTPTypes
+import NIOHTTP1
 
 /// Closes a connection on which something takes too long: the first request with TLS' handshake, a
 /// later request from its first byte to its last, or the wait for one. It stands before TLS, and sees
@@ -79,9 +79,10 @@ final class RequestDeadline: ChannelInboundHandler {
 /// Tells the connection's ``RequestDeadline`` where requests and answers end. One that sends many
 /// requests and reads no answer is closed.
 final class RequestParts: ChannelDuplexHandler, RemovableChannelHandler {
-  typealias InboundIn = HTTPRequestPart
-  typealias OutboundIn = HTTPResponsePart
-  typealias OutboundOut = HTTPResponsePart
+  typealias InboundIn = HTTPServerRequestPart
+  typealias InboundOut = HTTPServerRequestPart
+  typealias OutboundIn = HTTPServerResponsePart
+  typealias OutboundOut = HTTPServerResponsePart
 
   private var deadline: RequestDeadline?
   private var unanswered = 0

@@ -1,92 +1,90 @@
 import AuthCore
-public import AuthStore
-import FoundationEssentials
-import HTTPTypes
-public import Hummingbird
+import AuthStore
 import Logging
-import ServiceLifecycle
+import NIOHTTP1
 import Synchronization
 
 /// The requests that clients make.
-public struct Routes: HTTPResponder {
-  public typealias Context = Connection
-
+struct Routes: Responder {
   let tokens: TokenService
   let accounts: AccountService
   let sample: SampleService?
   let metrics: Metrics
+  let log: Logger
   private let longBodies = Places(Limits.longBodies)
 
-  public init(
-    tokens: TokenService, accounts: AccountService, sample: SampleService?, metrics: Metrics
+  init(
+    tokens: TokenService, accounts: AccountService, sample: SampleService?, metrics: Metrics,
+    log: Logger
   ) {
     self.tokens = tokens
     self.accounts = accounts
     self.sample = sample
     self.metrics = metrics
+    self.log = log
   }
 
   /// Paths, and the methods that they take.
-  private static let methods: [String: [HTTPRequest.Method]] = [
-    "/v1/token": [.post], "/v1/login": [.post], "/v1/logout": [.post], "/v1/register": [.post],
-    "/healthz": [.get], "/openapi.json": [.get],
+  private static let methods: [String: [HTTPMethod]] = [
+    "/v1/token": [.POST], "/v1/login": [.POST], "/v1/logout": [.POST], "/v1/register": [.POST],
+    "/healthz": [.GET], "/openapi.json": [.GET],
   ]
   private static let samplePaths = ["/registeruser", "/login", "/gettoken"]
 
-  public func respond(to request: Request, context: Connection) async throws -> Response {
+  func respond(to request: Request) async -> Response {
     let start = ContinuousClock.now
-    let path = request.uri.path
-    var route = path
+    var route = request.path
     let response: Response
     do {
-      response = try await answer(request, path, context, &route)
+      response = try await answer(request, &route)
     } catch {
-      response = Response(refusal(error, context))
+      response = Response(refusal(error))
     }
     // Paths that are none come from outside: they get one label together.
     let label = "route=\"\(route)\""
     let seconds = (ContinuousClock.now - start) / .seconds(1)
     metrics.count(
-      "credd_authserver_requests_total", "\(label),status=\"\(response.status.code)\"")
+      "credd_authserver_requests_total", "\(label),status=\"\(response.status)\"")
     metrics.observe("credd_authserver_request_duration_seconds", label, seconds: seconds)
     return response
   }
 
-  private func refusal(_ error: any Error, _ context: Connection) -> Refusal {
+  private func refusal(_ error: any Error) -> Refusal {
     switch error {
     case let refusal as Refusal: return refusal
     case let error as StoreError:
-      context.logger.error("database", metadata: ["reason": "\(error)"])
+      log.error("database", metadata: ["reason": "\(error)"])
       return .databaseAway
     case is CancellationError:
       return Refusal(503, "ShuttingDown", "the server is about to stop", retryAfter: 2)
     default:
-      context.logger.error("request failed", metadata: ["reason": "\(error)"])
+      log.error("request failed", metadata: ["reason": "\(error)"])
       return Refusal(500, "Internal", "the server has made a mistake: its log says which")
     }
   }
 
   private func answer(
-    _ request: Request, _ path: String, _ context: Connection, _ route: inout String
+    _ request: Request, _ route: inout String
   ) async throws -> Response {
-    if let sample, Self.samplePaths.contains(path) {
-      return try await answer(sample, request, path, context)
+    if let sample, Self.samplePaths.contains(request.path) {
+      return await answer(sample, request)
     }
-    guard let methods = Self.methods[path] else {
+    guard let methods = Self.methods[request.path] else {
       route = "other"
       throw Refusal(404, "NotFound", "there is nothing at this path")
     }
     guard methods.contains(request.method) else {
       let refusal = Refusal(405, "MethodNotAllowed", "this path takes another method")
       var response = Response(refusal)
-      response.headers[.allow] = methods.map(\.rawValue).joined(separator: ", ")
+      let allowed = methods.map(\.rawValue).joined(separator: ", ")
+      response.headers.add(name: "Allow", value: allowed)
       return response
     }
-    switch path {
-    case "/v1/token": return try await token(request, context)
-    case "/v1/login": return try await login(request, context)
-    case "/v1/logout": return try await logout(request, context)
-    case "/v1/register": return try await register(request, context)
+    switch request.path {
+    case "/v1/token": return try await token(request)
+    case "/v1/login": return try await login(request)
+    case "/v1/logout": return try await logout(request)
+    case "/v1/register": return try await register(request)
     case "/healthz": return Response(200, json: ["Status": "ok"])
     default: return Response(200, type: "application/json", Array(OpenAPI.document.utf8))
     }
@@ -100,15 +98,15 @@ public struct Routes: HTTPResponder {
     let Logins: [String: String]?
   }
 
-  private func token(_ request: Request, _ context: Connection) async throws -> Response {
-    let credentials = try await request.credentials(on: context)
+  private func token(_ request: Request) async throws -> Response {
+    let credentials = try request.credentials()
     guard let proof = credentials.proof else { throw Refusal.hostNotAuthorized }
     let body = try await tokenBody(request, proof)
     let call = TokenCall(
       proof: proof, session: credentials.session, identityPoolID: body.IdentityPoolId,
       provider: body.DeveloperProviderName, user: body.DeveloperUserIdentifier,
       identityID: body.IdentityId, logins: body.Logins ?? [:],
-      isForced: request.headers[values: .cacheControl].contains {
+      isForced: request.headers["cache-control"].contains {
         $0.lowercased().contains("no-cache")
       })
     let token = try await tokens.token(for: call)
@@ -122,7 +120,7 @@ public struct Routes: HTTPResponder {
   /// Logins of other providers make long bodies. They are read from hosts that are enrolled, a few at
   /// once; a token that only looks like one gets no memory.
   private func tokenBody(_ request: Request, _ proof: HostProof) async throws -> TokenBody {
-    if let length = request.headers[.contentLength].flatMap({ Int($0) }),
+    if let length = request.headers.first(name: "content-length").flatMap({ Int($0) }),
       length <= Limits.smallBodyBytes
     {
       return try await request.json(TokenBody.self, upTo: Limits.smallBodyBytes)
@@ -141,8 +139,8 @@ public struct Routes: HTTPResponder {
     let DeveloperProviderName: String?
   }
 
-  private func login(_ request: Request, _ context: Connection) async throws -> Response {
-    let credentials = try await request.credentials(on: context)
+  private func login(_ request: Request) async throws -> Response {
+    let credentials = try request.credentials()
     guard let proof = credentials.proof else { throw Refusal.hostNotAuthorized }
     let body = try await request.json(LoginBody.self, upTo: Limits.smallBodyBytes)
     let (session, identifier) = try await accounts.login(
@@ -153,9 +151,9 @@ public struct Routes: HTTPResponder {
   }
 
   /// The body that credd sends says nothing that the tokens do not say.
-  private func logout(_ request: Request, _ context: Connection) async throws -> Response {
-    let credentials = try await request.credentials(on: context)
-    _ = try await request.bytes(upTo: Limits.smallBodyBytes)
+  private func logout(_ request: Request) async throws -> Response {
+    let credentials = try request.credentials()
+    _ = try await request.body.collect(upTo: Limits.smallBodyBytes)
     try await accounts.logout(proof: credentials.proof, session: credentials.session)
     return Response(200, json: [:])
   }
@@ -166,44 +164,44 @@ public struct Routes: HTTPResponder {
     let Invitation: String?
   }
 
-  private func register(_ request: Request, _ context: Connection) async throws -> Response {
-    guard await context.isPrivate else {
+  private func register(_ request: Request) async throws -> Response {
+    guard request.connection.isPrivate else {
       throw Refusal(403, "TLSRequired", "passwords are taken over TLS only")
     }
     let body = try await request.json(RegisterBody.self, upTo: Limits.smallBodyBytes)
     let name = try await accounts.register(
       username: body.Username, password: body.Password, invitation: body.Invitation,
-      from: context.peer.source)
+      from: request.connection.peer.source)
     return Response(201, json: ["Username": name])
   }
 
-  private func answer(
-    _ sample: SampleService, _ request: Request, _ path: String, _ context: Connection
-  ) async throws -> Response {
+  private func answer(_ sample: SampleService, _ request: Request) async -> Response {
     do {
-      guard await context.isTLS else {
+      guard request.connection.isTLS else {
         throw Refusal(403, "TLSRequired", "this protocol is for TLS only")
       }
-      guard [.get, .post].contains(request.method) else {
+      guard [.GET, .POST].contains(request.method) else {
         throw Refusal(405, "MethodNotAllowed", "GET or POST")
       }
       let body = String(
-        decoding: try await request.bytes(upTo: Limits.smallBodyBytes), as: UTF8.self)
-      guard let form = FormValues([request.uri.query ?? "", body]) else {
+        decoding: try await request.body.collect(upTo: Limits.smallBodyBytes), as: UTF8.self)
+      guard let form = FormValues([request.query, body]) else {
         throw Refusal(400, "InvalidRequest", "a parameter stands twice or is not UTF-8")
       }
-      let address = context.peer.source ?? "local"
+      let address = request.connection.peer.source ?? "local"
       let text =
-        switch path {
+        switch request.path {
         case "/registeruser": try await sample.register(form, from: address)
         case "/login": try await sample.login(form, from: address)
         default: try await sample.token(form, from: address)
         }
       return Self.plain(200, text)
     } catch {
-      let refusal = refusal(error, context)
+      let refusal = refusal(error)
       var response = Self.plain(refusal.status, refusal.message)
-      if let seconds = refusal.retryAfter { response.headers[.retryAfter] = String(seconds) }
+      if let seconds = refusal.retryAfter {
+        response.headers.add(name: "Retry-After", value: "\(seconds)")
+      }
       return response
     }
   }
@@ -231,22 +229,15 @@ private final class Places: Sendable {
 }
 
 /// The requests of the administrator's machines, on an address of their own.
-public struct AdminRoutes: HTTPResponder {
-  public typealias Context = Connection
-
+struct AdminRoutes: Responder {
   let store: AuthStore
   let metrics: Metrics
 
-  public init(store: AuthStore, metrics: Metrics) {
-    self.store = store
-    self.metrics = metrics
-  }
-
-  public func respond(to request: Request, context: Connection) async throws -> Response {
-    guard request.method == .get else {
+  func respond(to request: Request) async -> Response {
+    guard request.method == .GET else {
       return Response(Refusal(405, "MethodNotAllowed", "this path takes GET"))
     }
-    switch request.uri.path {
+    switch request.path {
     case "/metrics":
       return Response(
         200, type: "text/plain; version=0.0.4; charset=utf-8", Array(metrics.text.utf8))

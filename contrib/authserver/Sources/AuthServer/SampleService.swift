@@ -167,8 +167,9 @@ public struct FormValues: Sendable, Equatable {
     for text in texts {
       for pair in text.split(separator: "&") {
         let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let name = Self.decoded(parts[0]),
-          let value = Self.decoded(parts.count > 1 ? parts[1] : ""), values[name] == nil
+        guard let name = parts[0].percentDecoded(isForm: true),
+          let value = (parts.count > 1 ? parts[1] : "").percentDecoded(isForm: true),
+          values[name] == nil
         else { return nil }
         values[name] = value
       }
@@ -179,22 +180,4 @@ public struct FormValues: Sendable, Equatable {
   public subscript(name: String) -> String? { values[name] }
 
   public var names: [String] { Array(values.keys) }
-
-  private static func decoded(_ text: Substring) -> String? {
-    var bytes: [UInt8] = []
-    var rest = text.utf8[...]
-    while let byte = rest.popFirst() {
-      switch byte {
-      case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
-      case UInt8(ascii: "%"):
-        guard let pair = Hex.decode(String(decoding: rest.prefix(2), as: UTF8.self)),
-          pair.count == 1
-        else { return nil }
-        bytes += pair
-        rest = rest.dropFirst(2)
-      default: bytes.append(byte)
-      }
-    }
-    return String(validating: bytes, as: UTF8.self)
-  }
 }

@@ -1,13 +1,9 @@
-import AsyncHTTPClient
 public import AuthCore
 public import AuthStore
-import CSystemd
+import CActivation
 import FoundationEssentials
 public import Logging
 public import NIOCore
-import NIOSSL
-import ServiceLifecycle
-import UnixSignals
 
 /// The whole server: its parts put together, and run until it is told to stop.
 public struct Server: Sendable {
@@ -65,12 +61,7 @@ public struct Server: Sendable {
     let configuration = options.configuration
     let hasher = try PasswordHasher(
       threads: max(1, options.processors / 2), parameters: options.hashing, metrics: metrics)
-    var client = HTTPClient.Configuration()
-    client.timeout = .init(connect: .seconds(3))
-    client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = Limits.cognitoCalls
-    client.redirectConfiguration = .disallow
-    // AWS's own certificates alone decide: no proxy of the environment, no redirect.
-    let http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: client)
+    let http = try HTTPClient(calls: Limits.cognitoCalls)
     let tls = try TLSContexts(configuration, metrics: metrics)
     metrics.set("credd_authserver_build_info", "version=\"\(Self.version)\"", to: 1)
     do {
@@ -83,7 +74,7 @@ public struct Server: Sendable {
   }
 
   private func stop(_ hasher: PasswordHasher, _ http: HTTPClient) async {
-    try? await http.shutdown()
+    http.close()
     await hasher.close()
     await store.close()
   }
@@ -91,35 +82,59 @@ public struct Server: Sendable {
   private func serve(
     _ hasher: PasswordHasher, _ http: HTTPClient, _ tls: TLSContexts?
   ) async throws {
-    let routes = routes(hasher, http)
-    let ready = options.onReady
-    var services: [any Service] = [
-      Housekeeping(store: store, log: options.log, now: options.now)
-    ]
-    if options.takesSignals { services.append(CertificateReload(tls: tls, log: options.log)) }
+    let signals = Signals(isOn: options.takesSignals)
+    let listeners = try await listen(routes(hasher, http), tls)
+    let housekeeping = Task { await keepHouse() }
+    for await event in signals.events {
+      guard event == .reload else { break }
+      reload(tls)
+    }
+    // Also where this task was cancelled: what stops the server goes on.
+    await Task {
+      await withDiscardingTaskGroup { group in
+        for listener in listeners {
+          group.addTask { await listener.close(within: Limits.stopTime) }
+        }
+      }
+      housekeeping.cancel()
+      await housekeeping.value
+      await logHeads()
+    }.value
+  }
+
+  /// Binds all sockets, and says so.
+  private func listen(_ routes: Routes, _ tls: TLSContexts?) async throws -> [Listener] {
+    var listeners: [Listener] = []
     if let address = options.configuration.adminListen {
-      services.append(
-        Listener(
-          source: .address(address), responder: AdminRoutes(store: store, metrics: metrics),
-          tls: nil, metrics: nil, log: options.log))
+      let admin = AdminRoutes(store: store, metrics: metrics)
+      listeners.append(
+        try await Listener(
+          .address(address), responder: admin, tls: nil,
+          connections: OpenConnections(limit: Limits.connections, metrics: nil)))
     }
-    for (index, source) in try sources().enumerated() {
-      services.append(
-        Listener(
-          source: source, responder: routes, tls: tls, metrics: metrics, log: options.log,
-          limit: options.connections,
-          onReady: { address in
-            guard index == 0 else { return }
-            _ = unsafe sd_notify(0, "READY=1")
-            ready(address)
-          }))
+    let admins = listeners.count
+    let connections = OpenConnections(limit: options.connections, metrics: metrics)
+    for source in try sources() {
+      listeners.append(
+        try await Listener(source, responder: routes, tls: tls, connections: connections))
     }
-    var group = ServiceGroupConfiguration(
-      services: services, gracefulShutdownSignals: options.takesSignals ? [.sigterm, .sigint] : [],
-      logger: options.log)
-    // Longer than any request may take.
-    group.maximumGracefulShutdownDuration = .seconds(20)
-    try await ServiceGroup(configuration: group).run()
+    for listener in listeners {
+      let address = listener.address?.description ?? "a passed socket"
+      options.log.info("listening", metadata: ["address": "\(address)"])
+    }
+    _ = unsafe sd_notify(0, "READY=1")
+    options.onReady(listeners[admins].address)
+    return listeners
+  }
+
+  private func reload(_ tls: TLSContexts?) {
+    guard let tls else { return }
+    do {
+      try tls.reload()
+      options.log.notice("the certificate was read again")
+    } catch {
+      options.log.error("the earlier certificate stays", metadata: ["reason": "\(error)"])
+    }
   }
 
   private func routes(_ hasher: PasswordHasher, _ http: HTTPClient) -> Routes {
@@ -143,11 +158,12 @@ public struct Server: Sendable {
         sample: $0, configuration: configuration, store: store, tokens: tokens, audit: audit,
         now: options.now)
     }
-    return Routes(tokens: tokens, accounts: accounts, sample: sample, metrics: metrics)
+    return Routes(
+      tokens: tokens, accounts: accounts, sample: sample, metrics: metrics, log: options.log)
   }
 
   /// What systemd has passed, or what the configuration names.
-  private func sources() throws -> [Listener<Routes>.Source] {
+  private func sources() throws -> [Listener.Source] {
     guard options.configuration.listen == .systemd else {
       return [.address(options.configuration.listen)]
     }
@@ -159,54 +175,25 @@ public struct Server: Sendable {
   }
 }
 
-/// What is done every hour: the ends of the audit's chains go to the log, and what has ended goes.
-private struct Housekeeping: Service {
-  let store: AuthStore
-  let log: Logger
-  let now: @Sendable () -> Timestamp
-
-  func run() async throws {
-    try? await cancelWhenGracefulShutdown {
-      while true {
-        await once()
-        try await Task.sleep(for: .seconds(3600))
+extension Server {
+  /// What is done every hour: the ends of the audit's chains go to the log, and what has ended goes.
+  private func keepHouse() async {
+    while !Task.isCancelled {
+      await logHeads()
+      do {
+        try await store.sweep(now: options.now())
+      } catch {
+        options.log.warning(
+          "what has ended could not be removed", metadata: ["reason": "\(error)"])
       }
-    }
-    await logHeads()
-  }
-
-  private func once() async {
-    await logHeads()
-    do {
-      try await store.sweep(now: now())
-    } catch {
-      log.warning("what has ended could not be removed", metadata: ["reason": "\(error)"])
+      try? await Task.sleep(for: .seconds(3600))
     }
   }
 
   /// Of all chains: the administrator's commands have no log of their own.
   private func logHeads() async {
     for head in (try? await store.auditHeads()) ?? [] where head.sequence > 0 {
-      log.notice("audit head", metadata: ["head": "\(head.text)"])
-    }
-  }
-}
-
-/// SIGHUP takes certificate and key from their files again.
-private struct CertificateReload: Service {
-  let tls: TLSContexts?
-  let log: Logger
-
-  func run() async throws {
-    let signals = await UnixSignalsSequence(trapping: .sighup)
-    for await _ in signals.cancelOnGracefulShutdown() {
-      guard let tls else { continue }
-      do {
-        try tls.reload()
-        log.notice("the certificate was read again")
-      } catch {
-        log.error("the earlier certificate stays", metadata: ["reason": "\(error)"])
-      }
+      options.log.notice("audit head", metadata: ["head": "\(head.text)"])
     }
   }
 }

@@ -1,5 +1,4 @@
 public import AuthCore
-import FoundationEssentials
 import NIOSSL
 import Synchronization
 

@@ -1,9 +1,8 @@
 import ArgumentParser
-import AsyncHTTPClient
 import AuthCore
 import AuthServer
 import AuthStore
-import Foundation
+import FoundationEssentials
 
 struct LinkCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -22,9 +21,8 @@ struct LinkCommand: AsyncParsableCommand {
         guard let name = pool ?? (known.count == 1 ? known.first : nil),
           let pool = settings.pools[name]
         else { throw Failed("which pool? --pool \(known.joined(separator: ", "))") }
-        var client = HTTPClient.Configuration()
-        client.redirectConfiguration = .disallow
-        let http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: client)
+        let http = try HTTPClient(calls: 1)
+        defer { http.close() }
         let now: @Sendable () -> Timestamp = { .now }
         let cognito = CognitoClient(
           http: http, endpoint: settings.aws.cognitoEndpoint,
@@ -32,15 +30,9 @@ struct LinkCommand: AsyncParsableCommand {
             .init(settings.aws, environment: ProcessInfo.processInfo.environment), now: now),
           metrics: Metrics(), now: now)
         do {
-          let result = try await body(cognito, store, pool)
-          try await http.shutdown()
-          return result
+          return try await body(cognito, store, pool)
         } catch let error as CognitoFailure {
-          try await http.shutdown()
           throw Failed("Cognito says \(error.description)")
-        } catch {
-          try await http.shutdown()
-          throw error
         }
       }
     }

@@ -1,9 +1,9 @@
 import ArgumentParser
-import AsyncHTTPClient
 import AuthCore
 import AuthServer
 import AuthStore
-import Foundation
+import FoundationEssentials
+import Glibc
 import Logging
 
 @main
@@ -47,7 +47,7 @@ struct Common: ParsableArguments {
 
   /// Who has called this program, before it becomes another user.
   static let administrator =
-    ProcessInfo.processInfo.environment["SUDO_USER"] ?? NSUserName()
+    ProcessInfo.processInfo.environment["SUDO_USER"] ?? ProcessInfo.processInfo.userName
 
   func read() throws -> AuthCore.Configuration {
     var files: [(name: String, text: String)] = []

@@ -2,7 +2,8 @@ import ArgumentParser
 import AuthCore
 import AuthServer
 import AuthStore
-import Foundation
+import FoundationEssentials
+import Glibc
 
 struct UserCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,11 +1,8 @@
 import AuthCore
 import AuthTestSupport
-import HTTPTypes
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
-import NIOHTTPTypes
-import NIOHTTPTypesHTTP1
 import NIOSSL
 import Testing
 
@@ -23,21 +20,24 @@ struct DeadlineTests {
       let pipeline = channel.pipeline.syncOperations
       try pipeline.addHandler(RequestDeadline(OpenConnections(limit: 100, metrics: nil)))
       if let tls { try pipeline.addHandler(tls.handler()) }
-      try pipeline.configureHTTPServerPipeline(withPipeliningAssistance: false)
-      try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: false))
-      try pipeline.addHandler(RequestParts())
+      try pipeline.addHTTPServerHandlers()
       channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
     }
 
     func send(_ text: String) throws { try channel.writeInbound(ByteBuffer(string: text)) }
 
     func answer(isWhole: Bool = true) throws {
-      let response = HTTPResponse(status: .ok, headerFields: [.contentLength: "2"])
-      try channel.writeOutbound(HTTPResponsePart.head(response))
-      try channel.writeOutbound(HTTPResponsePart.body(ByteBuffer(string: "{")))
+      let head = HTTPResponseHead(
+        version: .http1_1, status: .ok, headers: ["Content-Length": "2"])
+      try write(.head(head))
+      try write(.body(.byteBuffer(ByteBuffer(string: "{"))))
       guard isWhole else { return }
-      try channel.writeOutbound(HTTPResponsePart.body(ByteBuffer(string: "}")))
-      try channel.writeOutbound(HTTPResponsePart.end(nil))
+      try write(.body(.byteBuffer(ByteBuffer(string: "}"))))
+      try write(.end(nil))
+    }
+
+    private func write(_ part: HTTPServerResponsePart) throws {
+      try channel.writeOutbound(part)
     }
 
     func pass(_ seconds: Int64) { channel.embeddedEventLoop.advanceTime(by: .seconds(seconds)) }

@@ -1,6 +1,4 @@
-import AsyncHTTPClient
 import AuthCore
-import AuthServer
 import AuthStore
 import AuthTestSupport
 import Foundation
@@ -9,6 +7,8 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 import Testing
+
+@testable import AuthServer
 
 /// A server within the tests' process, on loopback, with Cognito in memory.
 struct TestServer: Sendable {
@@ -65,11 +65,9 @@ struct TestServer: Sendable {
     let (addresses, ready) = AsyncStream.makeStream(of: SocketAddress?.self)
     options.onReady = { ready.yield($0) }
     let server = try await Server(options)
-    var client = HTTPClient.Configuration()
-    client.tlsConfiguration = .makeClientConfiguration()
-    client.tlsConfiguration?.certificateVerification = .none
-    client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 200
-    let http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: client)
+    var client = TLSConfiguration.makeClientConfiguration()
+    client.certificateVerification = .none
+    let http = try HTTPClient(calls: 200, client)
     let running = Task {
       do { try await server.run() } catch is CancellationError {} catch {
         Issue.record("the server ended: \(error)")
@@ -94,7 +92,7 @@ struct TestServer: Sendable {
   }
 
   private func stop(_ running: Task<Void, Never>) async {
-    try? await http.shutdown()
+    http.close()
     await store.close()
     running.cancel()
     await running.value
@@ -104,13 +102,12 @@ struct TestServer: Sendable {
     _ method: HTTPMethod = .POST, _ path: String, _ headers: [(String, String)] = [],
     body: String? = nil
   ) async throws -> Reply {
-    var request = HTTPClientRequest(url: base + path)
-    request.method = method
-    for (name, value) in headers { request.headers.add(name: name, value: value) }
-    if let body { request.body = .bytes(ByteBuffer(string: body)) }
-    let reply = try await http.execute(request, timeout: .seconds(60))
-    let text = String(buffer: try await reply.body.collect(upTo: 1 << 20))
-    return Reply(status: Int(reply.status.code), headers: reply.headers, body: text)
+    let origin = try #require(HTTPClient.Origin(base))
+    let reply = try await http.send(
+      method, path, to: origin, headers: HTTPHeaders([("Host", "server")] + headers),
+      body: Array((body ?? "").utf8), within: .seconds(60), upTo: 1 << 20)
+    let text = String(decoding: reply.body, as: UTF8.self)
+    return Reply(status: reply.status, headers: reply.headers, body: text)
   }
 
   func json(

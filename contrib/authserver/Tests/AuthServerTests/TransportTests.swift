@@ -1,6 +1,4 @@
-import AsyncHTTPClient
 import AuthCore
-import AuthServer
 import AuthStore
 import AuthTestSupport
 import Foundation
@@ -8,6 +6,8 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 import Testing
+
+@testable import AuthServer
 
 /// Certificates of an authority of the tests' own.
 struct TestCertificates {
@@ -67,26 +67,18 @@ struct TransportTests {
       tls.privateKey = .privateKey(
         try NIOSSLPrivateKey(file: certificates.path(name + ".key"), format: .pem))
     }
-    let http = HTTPClient(
-      eventLoopGroupProvider: .singleton, configuration: .init(tlsConfiguration: tls))
-    var request = HTTPClientRequest(url: test.base + "/v1/token")
-    request.method = .POST
-    request.headers.add(name: "Content-Type", value: "application/json")
-    if let session { request.headers.add(name: "Authorization", value: "Bearer " + session) }
-    request.body = .bytes(
-      Data(
-        """
-        {"IdentityPoolId":"\(TestServer.poolID)","DeveloperProviderName":"\(TestServer.provider)",
-        "DeveloperUserIdentifier":"\(user)"}
-        """.utf8))
-    do {
-      let reply = try await http.execute(request, timeout: .seconds(60))
-      try await http.shutdown()
-      return Int(reply.status.code)
-    } catch {
-      try await http.shutdown()
-      return 0
-    }
+    let http = try HTTPClient(calls: 1, tls)
+    defer { http.close() }
+    var headers: HTTPHeaders = ["Host": "server", "Content-Type": "application/json"]
+    if let session { headers.add(name: "Authorization", value: "Bearer " + session) }
+    let body = """
+      {"IdentityPoolId":"\(TestServer.poolID)","DeveloperProviderName":"\(TestServer.provider)",
+      "DeveloperUserIdentifier":"\(user)"}
+      """
+    let reply = try? await http.send(
+      .POST, "/v1/token", to: #require(HTTPClient.Origin(test.base)), headers: headers,
+      body: Array(body.utf8), within: .seconds(60), upTo: 1 << 20)
+    return reply?.status ?? 0
   }
 
   @Test func aClientCertificateStandsForTheHostThatItNames() async throws {

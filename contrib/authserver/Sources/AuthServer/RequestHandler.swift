@@ -1,0 +1,151 @@
+import AuthCore
+import FoundationEssentials
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+import Synchronization
+
+/// The end of a connection's pipeline: gives requests to the responder, one at a time, and writes its
+/// answers.
+final class RequestHandler: ChannelDuplexHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias OutboundIn = HTTPServerResponsePart
+  typealias OutboundOut = HTTPServerResponsePart
+
+  /// The request that is arriving or being answered.
+  private struct Current {
+    let body: RequestBody
+    var isWhole = false
+    var isAnswered = false
+    /// The responder asked for the body.
+    var isWanted = false
+
+    /// Nobody wants the rest of the body yet.
+    var holdsReads: Bool { !isWhole && !isWanted && !isAnswered }
+  }
+
+  private let responder: any Responder
+  private let peer: Peer
+  private let isTLS: Bool
+  private var connection: Connection?
+  private var current: Current?
+  private var isReadHeld = false
+  private var closesAfterward = false
+
+  init(_ responder: any Responder, peer: Peer, isTLS: Bool) {
+    self.responder = responder
+    self.peer = peer
+    self.isTLS = isTLS
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch unwrapInboundIn(data) {
+    case .head(let head): start(head, context)
+    case .body(let part): current?.body.add(part)
+    case .end:
+      current?.isWhole = true
+      current?.body.end()
+      endIfDone(context)
+    }
+  }
+
+  private func start(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+    let loop = context.eventLoop
+    let mine = NIOLoopBound((self, context), eventLoop: loop)
+    let body = RequestBody(length: head.headers.first(name: "content-length").flatMap { Int($0) }) {
+      loop.execute {
+        let (handler, context) = mine.value
+        handler.current?.isWanted = true
+        handler.readOn(context)
+      }
+    }
+    current = Current(body: body)
+    let request = Request(head, connection(context), body)
+    loop.makeFutureWithTask { [responder] in await responder.respond(to: request) }
+      .assumeIsolated().whenSuccess { [self] in answer($0, to: head, context) }
+  }
+
+  /// What TLS says is known once it has shaken hands: at the first request.
+  private func connection(_ context: ChannelHandlerContext) -> Connection {
+    if let connection { return connection }
+    let certificate = isTLS ? try? context.pipeline.syncOperations.nioSSL_peerCertificate() : nil
+    let made = Connection(peer: peer, isTLS: isTLS, certificate: certificate ?? nil)
+    connection = made
+    return made
+  }
+
+  private func answer(
+    _ response: Response, to request: HTTPRequestHead, _ context: ChannelHandlerContext
+  ) {
+    current?.isAnswered = true
+    current?.body.drop()
+    guard context.channel.isActive else { return }
+    // Nobody needs HTTP/1.0's connections that stay.
+    if !request.isKeepAlive || request.version != .http1_1 { closesAfterward = true }
+    var headers = response.headers
+    headers.add(name: "Content-Length", value: String(response.body.count))
+    headers.add(name: "Date", value: HTTPDates.now.text)
+    if closesAfterward { headers.add(name: "Connection", value: "close") }
+    let status = HTTPResponseStatus(statusCode: response.status)
+    let head = HTTPResponseHead(version: .http1_1, status: status, headers: headers)
+    context.write(wrapOutboundOut(.head(head)), promise: nil)
+    if request.method != .HEAD, !response.body.isEmpty {
+      let body = context.channel.allocator.buffer(bytes: response.body)
+      context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
+    }
+    context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    endIfDone(context)
+    // What is left of the body is read and dropped: a connection that is closed before would take the
+    // answer with it.
+    readOn(context)
+  }
+
+  private func endIfDone(_ context: ChannelHandlerContext) {
+    guard let current, current.isWhole, current.isAnswered else { return }
+    self.current = nil
+    if closesAfterward { context.close(promise: nil) }
+  }
+
+  func read(context: ChannelHandlerContext) {
+    if current?.holdsReads ?? false { isReadHeld = true } else { context.read() }
+  }
+
+  private func readOn(_ context: ChannelHandlerContext) {
+    guard isReadHeld else { return }
+    isReadHeld = false
+    context.read()
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    // The client sends nothing more; it may wait for an answer still.
+    if case .inputClosed = event as? ChannelEvent {
+      closesAfterward = true
+      if current == nil { context.close(promise: nil) }
+    }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    current?.body.breakOff()
+    context.fireChannelInactive()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    context.close(promise: nil)
+  }
+}
+
+/// The `Date` of answers, formatted once a second.
+private final class HTTPDates: Sendable {
+  static let now = HTTPDates()
+  private let kept = Mutex((second: Int64(0), text: ""))
+
+  var text: String {
+    let now = Date.now
+    let second = Int64(now.timeIntervalSince1970)
+    return kept.withLock { kept in
+      if kept.second != second { kept = (second, Timestamp(now).httpDate) }
+      return kept.text
+    }
+  }
+}

@@ -1,0 +1,5 @@
+// Debian's SQLite.
+#include <sqlite3.h>
+
+// Swift does not see a macro that computes.
+static const int auth_sqlite_constraint_trigger = SQLITE_CONSTRAINT_TRIGGER;
