@@ -30,7 +30,7 @@ import CSQLite
   }
 
   deinit {
-    for unsafestatement in unsafe prepared.values { _ = unsafe sqlite3_finalize(statement) }
+    unsafe prepared.values.forEach { _ = unsafe sqlite3_finalize($0) }
     _ = unsafe sqlite3_close_v2(handle)
   }
 
