@@ -41,6 +41,8 @@ let package = Package(
     .executable(name: "credd", targets: ["credd"]),
     .executable(name: "credctl", targets: ["credctl"]),
     .executable(name: "credd-sandbox", targets: ["credd-sandbox"]),
+    // For contrib/authserver, a package of its own.
+    .library(name: "CredCore", targets: ["CredCore"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),

@@ -10,6 +10,7 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+let credCore: Target.Dependency = .product(name: "CredCore", package: "credd")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
@@ -21,6 +22,7 @@ let package = Package(
   platforms: [.macOS(.v15)],
   products: [.executable(name: "credd-authserver", targets: ["credd-authserver"])],
   dependencies: [
+    .package(name: "credd", path: "../.."),
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
@@ -35,15 +37,16 @@ let package = Package(
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CUnistring", providers: [.apt(["libunistring-dev"])]),
-    .target(name: "AuthCore", dependencies: ["COpenSSL", "CUnistring"], swiftSettings: strict),
+    .target(
+      name: "AuthCore", dependencies: ["COpenSSL", "CUnistring", credCore], swiftSettings: strict),
     .target(
       name: "AuthStore", dependencies: ["AuthCore", "CPostgres", "CSQLite", nioPosix],
       swiftSettings: strict),
     .target(
       name: "AuthServer",
       dependencies: [
-        "AuthCore", "AuthStore", "CArgon2", "CActivation", logging, nioCore, nioHTTP1, nioPosix,
-        nioSSL,
+        "AuthCore", "AuthStore", "CArgon2", "CActivation", credCore, logging, nioCore, nioHTTP1,
+        nioPosix, nioSSL,
       ],
       swiftSettings: strict),
     .executableTarget(
@@ -53,7 +56,8 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: strict),
-    .testTarget(name: "AuthCoreTests", dependencies: ["AuthCore"], swiftSettings: strict),
+    .testTarget(
+      name: "AuthCoreTests", dependencies: ["AuthCore", credCore], swiftSettings: strict),
     .testTarget(
       name: "AuthStoreTests", dependencies: ["AuthCore", "AuthStore", "AuthTestSupport"],
       swiftSettings: strict),

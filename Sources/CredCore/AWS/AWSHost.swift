@@ -152,7 +152,7 @@ extension AWSHost {
   /// - Parameters:
   ///   - target: the service's name in that header, and the operation.
   ///   - members: writes the members of the body's object.
-  func request(_ target: String, _ members: (inout JSONWriter) -> Void) -> HTTPRequest {
+  public func request(_ target: String, _ members: (inout JSONWriter) -> Void) -> HTTPRequest {
     var writer = JSONWriter(capacity: 4096)
     writer.beginObject()
     members(&writer)

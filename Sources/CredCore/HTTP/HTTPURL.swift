@@ -5,11 +5,11 @@ public struct HTTPURL: Sendable, Equatable {
   /// Whether the scheme is https.
   public let isEncrypted: Bool
   /// Host as written, with the port if the URL has one.
-  let authority: String
+  public let authority: String
   /// The host in lower case; an IPv6 address without its brackets.
   public let host: String
   /// Starts with `/`.
-  let path: String
+  public let path: String
   /// The query without its `?`; nil if the URL has none.
   let query: String?
 

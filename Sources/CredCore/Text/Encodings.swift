@@ -99,7 +99,7 @@ public enum Hex {
   }
 
   /// The bytes; nil for an odd length or a character that is no digit. Either case is read.
-  package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+  public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
     guard text.count.isMultiple(of: 2) else { return nil }
     var bytes: [UInt8] = []
     var high: UInt8?
@@ -130,7 +130,7 @@ public enum Hex {
 
 /// RFC 3986 §2: each byte becomes `%XX` unless it is an unreserved character. SigV4 signs this
 /// spelling and every form decoder reads it; a space is `%20`, never `+`.
-package enum PercentEncoding {
+public enum PercentEncoding {
   static func encode(_ text: String) -> String {
     var bytes: [UInt8] = []
     append(text.utf8, to: &bytes)
@@ -151,12 +151,19 @@ package enum PercentEncoding {
 
   /// The bytes of a value in a form (`application/x-www-form-urlencoded`), where `+` is a space; nil
   /// if a `%` has no two digits after it.
-  package static func decodeForm(_ text: some Sequence<UInt8>) -> [UInt8]? {
+  public static func decodeForm(_ text: some Sequence<UInt8>) -> [UInt8]? {
+    decode(text, isForm: true)
+  }
+
+  /// The bytes of a text; nil if a `%` has no two digits after it.
+  ///
+  /// - Parameter isForm: whether `+` is a space.
+  public static func decode(_ text: some Sequence<UInt8>, isForm: Bool = false) -> [UInt8]? {
     var bytes: [UInt8] = []
     var iterator = text.makeIterator()
     while let byte = iterator.next() {
       switch byte {
-      case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
+      case UInt8(ascii: "+") where isForm: bytes.append(UInt8(ascii: " "))
       case UInt8(ascii: "%"):
         guard let high = iterator.next().flatMap(Hex.value(of:)),
           let low = iterator.next().flatMap(Hex.value(of:))

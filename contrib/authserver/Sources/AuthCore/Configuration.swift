@@ -1,3 +1,5 @@
+import CredCore
+
 /// What the configuration file says.
 public struct Configuration: Sendable, Equatable {
   public enum Registration: String, Sendable, CaseIterable {
@@ -86,8 +88,9 @@ extension Configuration {
     _ files: [(name: String, text: String)], credentialsDirectory: String? = nil,
     hostName: String = "localhost"
   ) throws(ConfigurationErrors) -> Configuration {
+    let sources = files.map { ConfigurationSource(name: $0.name, bytes: Array($0.text.utf8)) }
     var reader = ConfigurationReader(
-      ini: INI(files), credentialsDirectory: credentialsDirectory, hostName: hostName)
+      files: INIFiles(sources), credentialsDirectory: credentialsDirectory, hostName: hostName)
     reader.read()
     guard reader.errors.isEmpty else { throw ConfigurationErrors(lines: reader.errors) }
     return reader.configuration
@@ -95,7 +98,7 @@ extension Configuration {
 }
 
 private struct ConfigurationReader {
-  let ini: INI
+  let files: INIFiles
   let credentialsDirectory: String?
   let hostName: String
   var configuration = Configuration()
@@ -112,22 +115,21 @@ private struct ConfigurationReader {
   ]
 
   mutating func read() {
-    errors = ini.errors
-    for section in ini.sections {
+    errors = files.diagnostics.map(\.description)
+    for section in files.sections {
       let kind = section.words.first ?? ""
       guard let keys = Self.keys[kind], section.words.count == (kind == "pool" ? 2 : 1) else {
         errors.append(
-          "\(section.place): unknown section \(section.title)"
+          "\(section.position): unknown section \(section.title)"
             + (kind == "pool"
               ? "; a pool has one name"
-              : Suggestion.text(for: kind, among: Self.keys.keys.sorted())))
+              : NearestName.suggestion(kind, in: Self.keys.keys.sorted())))
         continue
       }
-      for (key, entry) in section.entries.sorted(by: { $0.value.place < $1.value.place })
-      where !keys.contains(key) {
+      for entry in section.entries where !keys.contains(entry.key) {
         errors.append(
-          "\(entry.place): unknown key '\(key)' in \(section.title)"
-            + Suggestion.text(for: key, among: keys))
+          "\(entry.position): unknown key '\(entry.key)' in \(section.title)"
+            + NearestName.suggestion(entry.key, in: keys))
       }
       switch kind {
       case "server": readServer(section)
@@ -139,35 +141,44 @@ private struct ConfigurationReader {
     check()
   }
 
-  private mutating func fault(_ entry: INI.Entry, _ key: String, _ what: String) {
-    errors.append("\(entry.place): '\(key)' \(what)")
+  private mutating func fault(_ entry: INIFiles.Entry, _ what: String) {
+    errors.append("\(entry.position): '\(entry.key)' \(what)")
+  }
+
+  /// A value without its quotes.
+  private mutating func text(_ key: String, _ section: INIFiles.Section) -> String? {
+    guard let entry = section[key] else { return nil }
+    do throws(InvalidValue) { return try entry.text() } catch {
+      fault(entry, error.message)
+      return nil
+    }
   }
 
   /// A value that a closure can read.
   private mutating func take<T>(
-    _ key: String, _ section: INI.Section, _ expected: String, _ read: (String) -> T?
+    _ key: String, _ section: INIFiles.Section, _ expected: String, _ read: (String) -> T?
   ) -> T? {
-    guard let entry = section.entries[key] else { return nil }
-    if let value = read(entry.value) { return value }
-    fault(entry, key, "is not \(expected)")
+    guard let entry = section[key], let text = text(key, section) else { return nil }
+    if let value = read(text) { return value }
+    fault(entry, "is not \(expected)")
     return nil
   }
 
-  private mutating func file(_ key: String, _ section: INI.Section) -> String? {
-    guard let entry = section.entries[key] else { return nil }
+  private mutating func file(_ key: String, _ section: INIFiles.Section) -> String? {
+    guard let entry = section[key], let path = text(key, section) else { return nil }
     let variable = "${CREDENTIALS_DIRECTORY}"
-    guard entry.value.hasPrefix(variable) else { return entry.value }
+    guard path.hasPrefix(variable) else { return path }
     guard let folder = credentialsDirectory else {
-      fault(entry, key, "names \(variable), which systemd sets for LoadCredential= alone")
+      fault(entry, "names \(variable), which systemd sets for LoadCredential= alone")
       return nil
     }
-    return folder + entry.value.dropFirst(variable.count)
+    return folder + path.dropFirst(variable.count)
   }
 
-  private mutating func readServer(_ section: INI.Section) {
+  private mutating func readServer(_ section: INIFiles.Section) {
     let address = "ADDRESS:PORT, the path of a Unix socket, or systemd"
     if let listen = take("listen", section, address, Self.address) { configuration.listen = listen }
-    if section.entries["admin_listen"]?.value == "none" {
+    if text("admin_listen", section) == "none" {
       configuration.adminListen = nil
     } else if let listen = take(
       "admin_listen", section, "ADDRESS:PORT, the path of a Unix socket, or none",
@@ -203,31 +214,39 @@ private struct ConfigurationReader {
       configuration.sharedNames = shared
     }
     if (configuration.tlsCertificate == nil) != (configuration.tlsKey == nil) {
-      errors.append("\(section.place): tls_certificate and tls_key belong together")
+      errors.append("\(section.position): tls_certificate and tls_key belong together")
     }
     if configuration.clientCAFile != nil, configuration.tlsCertificate == nil {
       errors.append(
-        "\(section.place): client_ca_file wants tls_certificate: client certificates count only "
+        "\(section.position): client_ca_file wants tls_certificate: client certificates count only "
           + "from TLS that this server ends")
     }
   }
 
-  private mutating func readAWS(_ section: INI.Section) {
+  private mutating func readAWS(_ section: INIFiles.Section) {
     configuration.aws.credentialsFile = file("credentials_file", section)
-    configuration.aws.credentialProcess = take(
-      "credential_process", section, "an absolute path and its arguments, without quotes"
-    ) {
-      let words = $0.split(whereSeparator: \.isWhitespace).map(String.init)
-      return words.first?.hasPrefix("/") == true && !$0.contains("\"") ? words : nil
-    }
+    configuration.aws.credentialProcess = command("credential_process", section)
     configuration.aws.cognitoEndpoint = take(
       "cognito_endpoint", section, "https://HOST[:PORT], or http://… on loopback", Self.endpoint)
     if configuration.aws.credentialsFile != nil, configuration.aws.credentialProcess != nil {
-      errors.append("\(section.place): credentials_file and credential_process exclude each other")
+      errors.append(
+        "\(section.position): credentials_file and credential_process exclude each other")
     }
   }
 
-  private mutating func readPool(_ section: INI.Section) {
+  private mutating func command(_ key: String, _ section: INIFiles.Section) -> [String]? {
+    guard let entry = section[key] else { return nil }
+    do throws(InvalidValue) {
+      let words = try entry.words(separatedByCommas: false)
+      if words.first?.hasPrefix("/") == true { return words }
+      fault(entry, "is not an absolute path and its arguments")
+    } catch {
+      fault(entry, error.message)
+    }
+    return nil
+  }
+
+  private mutating func readPool(_ section: INIFiles.Section) {
     let name = section.words[1]
     var pool = Configuration.Pool(
       name: name, identityPoolID: "", developerProvider: "", tokenDuration: .minutes(15))
@@ -249,26 +268,26 @@ private struct ConfigurationReader {
     {
       pool.tokenDuration = duration
     }
-    for key in ["identity_pool_id", "developer_provider"] where section.entries[key] == nil {
-      errors.append("\(section.place): \(section.title) has no \(key)")
+    for key in ["identity_pool_id", "developer_provider"] where section[key] == nil {
+      errors.append("\(section.position): \(section.title) has no \(key)")
     }
     if !pool.identityPoolID.isEmpty,
       let other = configuration.pool(withID: pool.identityPoolID)
     {
-      errors.append("\(section.place): [pool \(other.name)] has the same identity_pool_id")
+      errors.append("\(section.position): [pool \(other.name)] has the same identity_pool_id")
     }
     configuration.pools[name] = pool
   }
 
-  private mutating func readSample(_ section: INI.Section) {
-    guard let pool = section.entries["pool"]?.value else {
-      errors.append("\(section.place): [sample] has no pool")
+  private mutating func readSample(_ section: INIFiles.Section) {
+    guard let pool = text("pool", section) else {
+      errors.append("\(section.position): [sample] has no pool")
       return
     }
     configuration.sample = Configuration.Sample(
       pool: pool,
-      appName: section.entries["app_name"]?.value ?? SampleProtocol.defaultAppName,
-      hostName: section.entries["host_name"]?.value ?? hostName)
+      appName: text("app_name", section) ?? SampleProtocol.defaultAppName,
+      hostName: text("host_name", section) ?? hostName)
   }
 
   /// What only all sections together show.

@@ -1,4 +1,5 @@
 import COpenSSL
+public import CredCore
 
 /// Hashes by OpenSSL's libcrypto, which libpq brings into the program anyway.
 public enum Digest {
@@ -25,8 +26,19 @@ public enum Digest {
   }
 }
 
+/// The same for credd's signatures.
+public struct Libcrypto: Digests {
+  public init() {}
+
+  public func sha256(_ bytes: [UInt8]) -> [UInt8] { Digest.sha256(bytes) }
+
+  public func hmacSHA256(key: [UInt8], message: [UInt8]) -> [UInt8] {
+    Digest.hmacSHA256(key: key, message)
+  }
+}
+
 /// AES-128 in CBC mode with PKCS#7 padding, by libcrypto.
-enum BlockCipher {
+enum AES128 {
   /// Nil where key or IV are not of 16 bytes.
   static func encrypt(_ plain: [UInt8], key: [UInt8], iv: [UInt8]) -> [UInt8]? {
     guard key.count == 16, iv.count == 16, let context = unsafe EVP_CIPHER_CTX_new() else {

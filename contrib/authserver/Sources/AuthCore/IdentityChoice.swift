@@ -69,6 +69,9 @@ public enum CognitoSyntax {
       }
   }
 
+  /// The region in a pool's or an identity's id.
+  public static func region(ofID id: String) -> String { String(id.prefix { $0 != ":" }) }
+
   public static func isDeveloperProvider(_ text: String) -> Bool {
     (1...128).contains(text.utf8.count)
       && text.utf8.allSatisfy { isWord($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") }

@@ -47,7 +47,7 @@ public struct SampleProtocol: Sendable, Equatable {
   /// `base64(IV ‖ AES-128-CBC)`; nil where the key is none.
   public static func encrypt(_ text: String, hexKey: String, iv: [UInt8]) -> String? {
     guard let key = Hex.decode(hexKey),
-      let sealed = BlockCipher.encrypt(Array(text.utf8), key: key, iv: iv)
+      let sealed = AES128.encrypt(Array(text.utf8), key: key, iv: iv)
     else { return nil }
     return Data(iv + sealed).base64EncodedString()
   }

@@ -1,4 +1,4 @@
-import FoundationEssentials
+import CredCore
 
 /// A secret that the server gives out and later finds again by its id: `crh1_ID_SECRET`. The
 /// database keeps the secret's hash alone. A secret of 256 random bits needs no slow hash.
@@ -44,27 +44,10 @@ public struct Ticket: Sendable, Equatable {
 /// Lower-case hexadecimal text.
 public enum Hex {
   public static func encode(_ bytes: some Sequence<UInt8>) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    var text: [UInt8] = []
-    for byte in bytes {
-      text.append(digits[Int(byte >> 4)])
-      text.append(digits[Int(byte & 15)])
-    }
-    return String(decoding: text, as: UTF8.self)
+    String(decoding: CredCore.Hex.encode(bytes), as: UTF8.self)
   }
 
-  public static func decode(_ text: String) -> [UInt8]? {
-    let digits = Array(text.utf8)
-    guard digits.count.isMultiple(of: 2) else { return nil }
-    var bytes: [UInt8] = []
-    for index in stride(from: 0, to: digits.count, by: 2) {
-      guard let high = Character(UnicodeScalar(digits[index])).hexDigitValue,
-        let low = Character(UnicodeScalar(digits[index + 1])).hexDigitValue
-      else { return nil }
-      bytes.append(UInt8(high << 4 | low))
-    }
-    return bytes
-  }
+  public static func decode(_ text: String) -> [UInt8]? { CredCore.Hex.decode(text.utf8) }
 
   public static func random(
     bytes count: Int, _ random: inout some RandomNumberGenerator

@@ -1,3 +1,4 @@
+public import CredCore
 public import FoundationEssentials
 
 /// A point in time: milliseconds since 1970, as the database keeps it.
@@ -24,15 +25,19 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     Interval(milliseconds: later.milliseconds - earlier.milliseconds)
   }
 
+  public init(_ time: WallTime) { milliseconds = time.milliseconds }
+
+  public var wallTime: WallTime { WallTime(milliseconds: milliseconds) }
+
   /// `2026-01-02T03:04:05Z`.
-  public var iso8601: String { date.formatted(.iso8601) }
+  public var iso8601: String { wallTime.iso8601 }
 
   /// Reads ``iso8601``; nil for anything else.
   public init?(iso8601 text: String) {
     guard text.utf8.count == 20, text.utf8.last == UInt8(ascii: "Z"),
-      let date = try? Date(text, strategy: .iso8601)
+      text.utf8.dropFirst(10).first == UInt8(ascii: "T"), let time = WallTime(iso8601: text)
     else { return nil }
-    self.init(date)
+    self.init(time)
   }
 
   /// `Fri, 02 Jan 2026 03:04:05 GMT`, as HTTP wants it.
@@ -47,9 +52,6 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     let day = days[Int(milliseconds / 86_400_000 % 7)]
     return "\(day), \(parts[2]) \(month) \(parts[0]) \(text.dropFirst(11).prefix(8)) GMT"
   }
-
-  /// `20260102T030405Z`, as SigV4 wants it.
-  public var basicISO8601: String { iso8601.filter { $0 != "-" && $0 != ":" } }
 }
 
 /// A length of time.

@@ -1,4 +1,5 @@
 public import AuthCore
+public import CredCore
 import FoundationEssentials
 
 /// The server's own AWS credentials, which Cognito's developer operations want.
@@ -26,9 +27,9 @@ public actor AWSCredentials {
 
   private let source: Source
   private let now: @Sendable () -> Timestamp
-  private var kept: AWSKeys?
+  private var kept: DeveloperCredentials?
   private var read: Timestamp?
-  private var reading: Task<AWSKeys, any Error>?
+  private var reading: Task<DeveloperCredentials, any Error>?
   /// The last failure is the answer for a moment, so that a broken source is not asked for each
   /// callback.
   private var failure: (error: any Error, time: Timestamp)?
@@ -39,7 +40,7 @@ public actor AWSCredentials {
   }
 
   /// Good for another five minutes, if the source has such.
-  public func keys() async throws -> AWSKeys {
+  public func keys() async throws -> DeveloperCredentials {
     if let kept, isFresh(kept) { return kept }
     if let reading { return try await reading.value }
     if let failure, isWithin(.seconds(5), of: failure.time) { throw failure.error }
@@ -55,7 +56,7 @@ public actor AWSCredentials {
       return keys
     } catch {
       // Those at hand serve while they last.
-      if let kept, let end = kept.expires, now() < end { return kept }
+      if let kept, let end = kept.end, now() < end { return kept }
       failure = (error, now())
       throw error
     }
@@ -63,7 +64,7 @@ public actor AWSCredentials {
 
   /// Cognito has refused them: the next call reads them anew. A source that gives wrong ones is not
   /// asked for each callback either.
-  public func forget(_ keys: AWSKeys) {
+  public func forget(_ keys: DeveloperCredentials) {
     guard kept == keys else { return }
     if let read, isWithin(.seconds(5), of: read) { return }
     kept = nil
@@ -75,82 +76,48 @@ public actor AWSCredentials {
     return age >= .seconds(0) && age < time
   }
 
-  private func isFresh(_ keys: AWSKeys) -> Bool {
-    if let end = keys.expires { return end - now() > .minutes(5) }
+  private func isFresh(_ keys: DeveloperCredentials) -> Bool {
+    if let end = keys.end { return end - now() > .minutes(5) }
     // A file may be changed by hand.
     guard case .file = source else { return true }
     return read.map { isWithin(.minutes(1), of: $0) } ?? false
   }
 
-  private static func keys(from source: Source) async throws -> AWSKeys {
-    switch source {
-    case .environment(let variables):
-      guard let id = variables["AWS_ACCESS_KEY_ID"],
-        let secret = variables["AWS_SECRET_ACCESS_KEY"],
-        !id.isEmpty, !secret.isEmpty
-      else {
-        throw Failure(
-          description: "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set; [aws] may name "
-            + "credentials_file or credential_process instead")
+  private static func keys(from source: Source) async throws -> DeveloperCredentials {
+    do {
+      switch source {
+      case .environment(let variables):
+        return try DeveloperCredentials(environment: { variables[$0] })
+      case .file(let path):
+        guard let bytes = try? Data(contentsOf: URL(filePath: path)) else {
+          throw Failure(description: "\(path) cannot be read")
+        }
+        return try DeveloperCredentials(file: Secret(Array(bytes)), section: "default", path: path)
+      case .process(let command):
+        return try DeveloperCredentials(processOutput: Secret(try await output(of: command)))
       }
-      return AWSKeys(
-        accessKeyID: id, secretAccessKey: secret, sessionToken: variables["AWS_SESSION_TOKEN"])
-    case .file(let path):
-      let text: String
-      do { text = try String(contentsOf: URL(filePath: path), encoding: .utf8) } catch {
-        throw Failure(description: "\(path) cannot be read")
-      }
-      return try keys(file: text, path)
-    case .process(let command): return try await keys(command: command)
+    } catch let error as InvalidInput {
+      throw Failure(description: "\(error)")
     }
   }
 
-  /// The profile `default` of a file in the form of `~/.aws/credentials`.
-  static func keys(file text: String, _ path: String) throws -> AWSKeys {
-    var values: [String: String] = [:]
-    var isDefault = false
-    for line in text.split(whereSeparator: \.isNewline) {
-      if line.hasPrefix("[") { isDefault = line.filter { $0 != " " } == "[default]" }
-      let parts = line.split(separator: "=", maxSplits: 1).map { $0.filter { !$0.isWhitespace } }
-      if isDefault, parts.count == 2 { values[parts[0].lowercased()] = parts[1] }
-    }
-    guard let id = values["aws_access_key_id"], let secret = values["aws_secret_access_key"] else {
-      throw Failure(
-        description: "\(path) has no aws_access_key_id and aws_secret_access_key below [default]")
-    }
-    return AWSKeys(
-      accessKeyID: id, secretAccessKey: secret, sessionToken: values["aws_session_token"])
-  }
-
-  private struct ProcessOutput: Decodable {
-    let Version: Int
-    let AccessKeyId: String
-    let SecretAccessKey: String
-    let SessionToken: String?
-    let Expiration: Date?
-  }
-
-  private static func keys(command: [String]) async throws -> AWSKeys {
-    let name = command[0]
+  private static func output(of command: [String]) async throws -> [UInt8] {
     let outcome: ProgramRun
     do {
       outcome = try await ProgramRun.of(
-        command, within: Limits.processTime, upTo: Limits.processBytes)
+        command, within: AuthCore.Limits.processTime, upTo: AuthCore.Limits.processBytes)
     } catch {
-      throw Failure(description: "\(name): \(error)")
+      throw Failure(description: "\(command[0]): \(error)")
     }
     guard outcome.isSuccess else {
       let said = outcome.errors.split(whereSeparator: \.isNewline).first ?? ""
-      throw Failure(description: "\(name) failed: \(said.prefix(200))")
+      throw Failure(description: "\(command[0]) failed: \(said.prefix(200))")
     }
-    let decoder = JSONDecoder()
-    decoder.dateDecodingStrategy = .iso8601
-    guard
-      let output = try? decoder.decode(
-        ProcessOutput.self, from: Data(outcome.output.utf8)), output.Version == 1
-    else { throw Failure(description: "\(name) did not print what a credential_process prints") }
-    return AWSKeys(
-      accessKeyID: output.AccessKeyId, secretAccessKey: output.SecretAccessKey,
-      sessionToken: output.SessionToken, expires: output.Expiration.map(Timestamp.init))
+    return Array(outcome.output.utf8)
   }
+}
+
+extension DeveloperCredentials {
+  /// Nil for those that last.
+  public var end: Timestamp? { expiration.map { Timestamp($0) } }
 }

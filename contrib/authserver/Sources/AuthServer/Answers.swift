@@ -1,15 +1,11 @@
 import AuthCore
 import AuthStore
-import FoundationEssentials
 import NIOHTTP1
 
 extension Response {
   /// Secrets stand in answers: nobody keeps them.
   init(_ status: Int, json members: [String: String], _ more: HTTPHeaders = [:]) {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    let body = (try? encoder.encode(members)) ?? Data("{}".utf8)
-    self.init(status, type: "application/json", Array(body), more)
+    self.init(status, type: "application/json", JSONObject.text(members), more)
   }
 
   init(_ status: Int, type: String, _ body: [UInt8], _ more: HTTPHeaders = [:]) {
@@ -67,26 +63,18 @@ extension Request {
   }
 
   /// Reads a body that is one JSON object.
-  func json<T: Decodable>(_ type: T.Type, upTo limit: Int) async throws(Refusal) -> T {
+  func json<T>(
+    upTo limit: Int, _ read: (JSONObject) throws(JSONObject.Invalid) -> T
+  ) async throws(Refusal) -> T {
     let media = try single("content-type")?.prefix { $0 != ";" }.lowercased()
     guard media == "application/json" else {
       throw Refusal(415, "InvalidRequest", "the body must be application/json")
     }
     let bytes = try await body.collect(upTo: limit)
-    do {
-      return try JSONDecoder().decode(type, from: Data(bytes))
-    } catch DecodingError.keyNotFound(let key, _) {
-      throw Refusal(400, "InvalidRequest", "\(key.stringValue) is missing")
-    } catch DecodingError.typeMismatch(_, let context) {
-      let place = context.codingPath.map(\.stringValue).joined(separator: ".")
-      throw Refusal(
-        400, "InvalidRequest",
-        place.isEmpty ? "the body is not an object" : "\(place) is of the wrong type")
-    } catch DecodingError.valueNotFound(_, let context) {
-      let place = context.codingPath.map(\.stringValue).joined(separator: ".")
-      throw Refusal(400, "InvalidRequest", "\(place) must not be null")
+    do throws(JSONObject.Invalid) {
+      return try read(JSONObject(bytes))
     } catch {
-      throw Refusal(400, "InvalidRequest", "the body is not valid JSON in UTF-8")
+      throw Refusal(400, "InvalidRequest", error.reason)
     }
   }
 }

@@ -1,74 +1,6 @@
 public import AuthCore
-import FoundationEssentials
+import CredCore
 import NIOHTTP1
-
-/// The operations of Cognito Identity that want developer credentials.
-public protocol Cognito: Sendable {
-  /// GetOpenIdTokenForDeveloperIdentity.
-  func token(
-    pool: AuthCore.Configuration.Pool, user: String, logins: [String: String], identityID: String?
-  ) async throws(CognitoFailure) -> CognitoToken
-  /// LookupDeveloperIdentity by identity: its developer users; nil where it is not known.
-  func users(
-    ofIdentity id: String, pool: AuthCore.Configuration.Pool
-  ) async throws(CognitoFailure) -> [String]?
-  /// LookupDeveloperIdentity by user; nil where the user has no identity.
-  func identity(
-    ofUser user: String, pool: AuthCore.Configuration.Pool
-  ) async throws(CognitoFailure) -> String?
-  /// DescribeIdentity: the providers linked to an identity; nil where it is not known.
-  func logins(
-    ofIdentity id: String, pool: AuthCore.Configuration.Pool
-  ) async throws(CognitoFailure) -> [String]?
-  /// MergeDeveloperIdentities: the first user's identity goes up in the second's.
-  func merge(
-    _ source: String, into destination: String, pool: AuthCore.Configuration.Pool
-  ) async throws(CognitoFailure) -> String
-  /// UnlinkDeveloperIdentity.
-  func unlink(
-    _ user: String, from identityID: String, pool: AuthCore.Configuration.Pool
-  ) async throws(CognitoFailure)
-}
-
-public struct CognitoToken: Sendable, Equatable {
-  public var identityID: String
-  public var token: String
-
-  public init(identityID: String, token: String) {
-    self.identityID = identityID
-    self.token = token
-  }
-}
-
-/// Why a call of Cognito had no answer of its own.
-public struct CognitoFailure: Error, Sendable, Equatable, CustomStringConvertible {
-  /// AWS's error code; `Unreachable` where there was no answer, `Credentials` where this server has
-  /// none of AWS's.
-  public var code: String
-  public var message: String
-
-  public init(code: String, message: String) {
-    self.code = code
-    self.message = message
-  }
-
-  public var description: String { "\(code): \(message)" }
-
-  /// AWS does not accept the credentials of this server.
-  var refusesCredentials: Bool {
-    [
-      "UnrecognizedClientException", "InvalidSignatureException", "AccessDeniedException",
-      "ExpiredTokenException", "MissingAuthenticationTokenException",
-      "IncompleteSignatureException",
-      "InvalidClientTokenId", "Credentials",
-    ].contains(code)
-  }
-
-  var mayPass: Bool {
-    ["Unreachable", "InternalErrorException", "ExternalServiceException", "ServiceUnavailable"]
-      .contains(code)
-  }
-}
 
 /// Cognito by HTTPS and Signature Version 4.
 public struct CognitoClient: Cognito {
@@ -90,44 +22,19 @@ public struct CognitoClient: Cognito {
     self.now = now
   }
 
-  private struct Request: Encodable {
-    var IdentityPoolId: String?
-    var IdentityId: String?
-    var Logins: [String: String]?
-    var TokenDuration: Int64?
-    var DeveloperUserIdentifier: String?
-    var DeveloperProviderName: String?
-    var SourceUserIdentifier: String?
-    var DestinationUserIdentifier: String?
-    var MaxResults: Int?
-    var NextToken: String?
-  }
-
-  private struct Reply: Decodable {
-    var IdentityId: String?
-    var Token: String?
-    var DeveloperUserIdentifierList: [String]?
-    var NextToken: String?
-    var Logins: [String]?
-  }
-
-  private struct ErrorReply: Decodable {
-    var __type: String?
-    var message: String?
-    var Message: String?
-  }
-
   public func token(
     pool: AuthCore.Configuration.Pool, user: String, logins: [String: String], identityID: String?
   ) async throws(CognitoFailure) -> CognitoToken {
     var all = logins
     all[pool.developerProvider] = user
-    let reply = try await call(
-      "GetOpenIdTokenForDeveloperIdentity", pool,
-      Request(
-        IdentityPoolId: pool.identityPoolID, IdentityId: identityID, Logins: all,
-        TokenDuration: pool.tokenDuration.milliseconds / 1000))
-    guard let id = reply.IdentityId, CognitoSyntax.isID(id), let token = reply.Token,
+    let reply = try await call("GetOpenIdTokenForDeveloperIdentity", pool) { [all] in
+      $0.member("IdentityPoolId", pool.identityPoolID)
+      $0.member("IdentityId", identityID)
+      $0.member("Logins", all)
+      $0.member("TokenDuration", pool.tokenDuration.milliseconds / 1000)
+    }
+    guard let id = reply["IdentityId"]?.text, CognitoSyntax.isID(id),
+      let token = reply["Token"]?.text,
       !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
     else { throw CognitoFailure(code: "Unreachable", message: "the answer names no token") }
     return CognitoToken(identityID: id, token: token)
@@ -140,12 +47,15 @@ public struct CognitoClient: Cognito {
     var page: String?
     var pages = 0
     repeat {
-      let request = Request(
-        IdentityPoolId: pool.identityPoolID, IdentityId: id, MaxResults: 60, NextToken: page)
       do {
-        let reply = try await call("LookupDeveloperIdentity", pool, request)
-        users += reply.DeveloperUserIdentifierList ?? []
-        page = reply.NextToken
+        let reply = try await call("LookupDeveloperIdentity", pool) { [page] in
+          $0.member("IdentityPoolId", pool.identityPoolID)
+          $0.member("IdentityId", id)
+          $0.member("MaxResults", 60)
+          $0.member("NextToken", page)
+        }
+        users += reply["DeveloperUserIdentifierList"]?.texts ?? []
+        page = reply["NextToken"]?.text
       } catch  where error.code == "ResourceNotFoundException" {
         return nil
       }
@@ -157,10 +67,12 @@ public struct CognitoClient: Cognito {
   public func identity(
     ofUser user: String, pool: AuthCore.Configuration.Pool
   ) async throws(CognitoFailure) -> String? {
-    let request = Request(
-      IdentityPoolId: pool.identityPoolID, DeveloperUserIdentifier: user, MaxResults: 1)
     do {
-      return try await call("LookupDeveloperIdentity", pool, request).IdentityId
+      return try await call("LookupDeveloperIdentity", pool) {
+        $0.member("IdentityPoolId", pool.identityPoolID)
+        $0.member("DeveloperUserIdentifier", user)
+        $0.member("MaxResults", 1)
+      }["IdentityId"]?.text
     } catch  where error.code == "ResourceNotFoundException" {
       return nil
     }
@@ -170,7 +82,8 @@ public struct CognitoClient: Cognito {
     ofIdentity id: String, pool: AuthCore.Configuration.Pool
   ) async throws(CognitoFailure) -> [String]? {
     do {
-      return try await call("DescribeIdentity", pool, Request(IdentityId: id)).Logins ?? []
+      let reply = try await call("DescribeIdentity", pool) { $0.member("IdentityId", id) }
+      return reply["Logins"]?.texts ?? []
     } catch  where error.code == "ResourceNotFoundException" {
       return nil
     }
@@ -179,12 +92,13 @@ public struct CognitoClient: Cognito {
   public func merge(
     _ source: String, into destination: String, pool: AuthCore.Configuration.Pool
   ) async throws(CognitoFailure) -> String {
-    let reply = try await call(
-      "MergeDeveloperIdentities", pool,
-      Request(
-        IdentityPoolId: pool.identityPoolID, DeveloperProviderName: pool.developerProvider,
-        SourceUserIdentifier: source, DestinationUserIdentifier: destination))
-    guard let id = reply.IdentityId else {
+    let reply = try await call("MergeDeveloperIdentities", pool) {
+      $0.member("IdentityPoolId", pool.identityPoolID)
+      $0.member("DeveloperProviderName", pool.developerProvider)
+      $0.member("SourceUserIdentifier", source)
+      $0.member("DestinationUserIdentifier", destination)
+    }
+    guard let id = reply["IdentityId"]?.text else {
       throw CognitoFailure(code: "Unreachable", message: "the answer names no identity")
     }
     return id
@@ -193,17 +107,20 @@ public struct CognitoClient: Cognito {
   public func unlink(
     _ user: String, from identityID: String, pool: AuthCore.Configuration.Pool
   ) async throws(CognitoFailure) {
-    _ = try await call(
-      "UnlinkDeveloperIdentity", pool,
-      Request(
-        IdentityPoolId: pool.identityPoolID, IdentityId: identityID, DeveloperUserIdentifier: user,
-        DeveloperProviderName: pool.developerProvider))
+    _ = try await call("UnlinkDeveloperIdentity", pool) {
+      $0.member("IdentityPoolId", pool.identityPoolID)
+      $0.member("IdentityId", identityID)
+      $0.member("DeveloperUserIdentifier", user)
+      $0.member("DeveloperProviderName", pool.developerProvider)
+    }
   }
 
   /// Once more where the credentials were refused, with new ones, or where there was no answer.
   private func call(
-    _ operation: String, _ pool: AuthCore.Configuration.Pool, _ request: Request
-  ) async throws(CognitoFailure) -> Reply {
+    _ operation: String, _ pool: AuthCore.Configuration.Pool,
+    _ members: (inout JSONWriter) -> Void
+  ) async throws(CognitoFailure) -> JSONValue {
+    let (host, request) = try Self.request(operation, pool, endpoint, members)
     let start = ContinuousClock.now
     var result = "ok"
     defer {
@@ -217,9 +134,9 @@ public struct CognitoClient: Cognito {
     }
     do {
       do {
-        return try await send(operation, pool, request)
+        return try await send(request, to: host)
       } catch  where error.code == "Unreachable" || error.refusesCredentials {
-        return try await send(operation, pool, request)
+        return try await send(request, to: host)
       }
     } catch {
       result = error.mayPass ? "unavailable" : error.refusesCredentials ? "credentials" : "error"
@@ -227,59 +144,110 @@ public struct CognitoClient: Cognito {
     }
   }
 
+  private static func request(
+    _ operation: String, _ pool: AuthCore.Configuration.Pool, _ endpoint: String?,
+    _ members: (inout JSONWriter) -> Void
+  ) throws(CognitoFailure) -> (AWSHost, CredCore.HTTPRequest) {
+    let region = CognitoSyntax.region(ofID: pool.identityPoolID)
+    do throws(InvalidInput) {
+      let host =
+        if let endpoint {
+          try AWSHost(.cognitoIdentity, region: region, custom: endpoint)
+        } else {
+          try AWSHost(.cognitoIdentity, region: region)
+        }
+      return (host, host.request("AWSCognitoIdentityService." + operation, members))
+    } catch {
+      throw CognitoFailure(code: "Unreachable", message: "\(error)")
+    }
+  }
+
   private func send(
-    _ operation: String, _ pool: AuthCore.Configuration.Pool, _ request: Request
-  ) async throws(CognitoFailure) -> Reply {
-    let keys: AWSKeys
-    do { keys = try await credentials.keys() } catch {
+    _ request: CredCore.HTTPRequest, to host: AWSHost
+  ) async throws(CognitoFailure) -> JSONValue {
+    let keys: DeveloperCredentials
+    let signed: CredCore.HTTPRequest
+    do {
+      keys = try await credentials.keys()
+      signed = try keys.signer.sign(
+        request, for: host, digests: Libcrypto(), now: now().wallTime)
+    } catch {
       throw CognitoFailure(code: "Credentials", message: "\(error)")
     }
-    if let end = keys.expires {
+    if let end = keys.end {
       metrics.set(
         "credd_authserver_aws_credentials_expiration_timestamp_seconds",
         to: Double(end.milliseconds) / 1000)
     }
-    let (status, body) = try await exchange(operation, pool, request, keys)
-    if status == 200, let reply = try? JSONDecoder().decode(Reply.self, from: body) { return reply }
-    let failure = Self.failure(status, body)
+    let reply: HTTPClient.Reply
+    do {
+      reply = try await http.send(
+        signed, within: AuthCore.Limits.cognitoTime, upTo: AuthCore.Limits.cognitoReplyBytes)
+    } catch {
+      throw CognitoFailure(code: "Unreachable", message: "\(host.url) does not answer: \(error)")
+    }
+    let body = try? JSONValue.parse(reply.body)
+    if reply.status == 200, let body { return body }
+    let failure = Self.failure(reply.status, body)
     if failure.refusesCredentials { await credentials.forget(keys) }
     throw failure
   }
 
-  private func exchange(
-    _ operation: String, _ pool: AuthCore.Configuration.Pool, _ request: Request, _ keys: AWSKeys
-  ) async throws(CognitoFailure) -> (status: Int, body: Data) {
-    let region = CognitoEndpoint.region(ofPool: pool.identityPoolID)
-    let base = endpoint ?? CognitoEndpoint.url(region: region)
-    let host = String(base.drop { $0 != "/" }.dropFirst(2))
-    guard let origin = HTTPClient.Origin(base), let body = try? JSONEncoder().encode(request) else {
-      throw CognitoFailure(code: "Unreachable", message: "\(base) is no address of a server")
-    }
-    var headers: HTTPHeaders = ["Host": host]
-    for header in SigV4.headers(
-      target: "AWSCognitoIdentityService." + operation, body: body, host: host, region: region,
-      keys: keys, at: now())
-    {
-      headers.add(name: header.name, value: header.value)
-    }
-    do {
-      let reply = try await http.send(
-        .POST, "/", to: origin, headers: headers, body: Array(body), within: Limits.cognitoTime,
-        upTo: Limits.cognitoReplyBytes)
-      return (reply.status, Data(reply.body))
-    } catch {
-      throw CognitoFailure(code: "Unreachable", message: "\(host) does not answer: \(error)")
-    }
-  }
-
-  private static func failure(_ status: Int, _ body: Data) -> CognitoFailure {
-    let reply = try? JSONDecoder().decode(ErrorReply.self, from: body)
-    guard let type = reply?.__type else {
+  private static func failure(_ status: Int, _ body: JSONValue?) -> CognitoFailure {
+    guard let type = body?["__type"]?.text else {
       return CognitoFailure(
         code: status == 429 ? "TooManyRequestsException" : "Unreachable",
         message: "an answer of status \(status) without an error of Cognito's")
     }
     let code = type.split(separator: "#").last.map(String.init) ?? type
-    return CognitoFailure(code: code, message: reply?.message ?? reply?.Message ?? "no message")
+    let message = body?["message"]?.text ?? body?["Message"]?.text
+    return CognitoFailure(code: code, message: message ?? "no message")
+  }
+}
+
+extension JSONWriter {
+  /// Nothing where there is no value.
+  fileprivate mutating func member(_ name: String, _ text: String?) {
+    guard let text else { return }
+    key(name)
+    string(text)
+  }
+
+  fileprivate mutating func member(_ name: String, _ number: Int64) {
+    key(name)
+    integer(number)
+  }
+
+  fileprivate mutating func member(_ name: String, _ texts: [String: String]) {
+    key(name)
+    beginObject()
+    for (name, text) in texts { member(name, text) }
+    endObject()
+  }
+}
+
+extension JSONValue {
+  /// The texts of an array.
+  fileprivate var texts: [String] {
+    guard case .array(let elements) = self else { return [] }
+    return elements.compactMap(\.text)
+  }
+}
+
+extension HTTPClient {
+  /// One request of credd's form.
+  fileprivate func send(
+    _ request: CredCore.HTTPRequest, within time: Interval, upTo limit: Int
+  ) async throws(Failure) -> Reply {
+    guard let url = try? HTTPURL(request.url), let origin = Origin(request.url) else {
+      throw Failure("it is no address of a server")
+    }
+    var headers: HTTPHeaders = ["Host": url.authority]
+    for header in request.headers {
+      headers.add(name: header.name, value: String(decoding: header.value.bytes, as: UTF8.self))
+    }
+    return try await send(
+      .POST, url.path, to: origin, headers: headers, body: request.body.bytes, within: time,
+      upTo: limit)
   }
 }

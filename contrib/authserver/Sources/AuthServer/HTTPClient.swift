@@ -1,5 +1,5 @@
 import AuthCore
-import FoundationEssentials
+import CredCore
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -17,12 +17,13 @@ public final class HTTPClient: Sendable {
 
     /// Nil where it is no address of a server.
     init?(_ url: String) {
-      guard let url = URL(string: url), let host = url.host(),
-        ["http", "https"].contains(url.scheme)
-      else { return nil }
-      isTLS = url.scheme == "https"
-      self.host = host
-      port = url.port ?? (isTLS ? 443 : 80)
+      guard let url = try? HTTPURL(url) else { return nil }
+      isTLS = url.isEncrypted
+      host = url.host
+      // An address of IPv6 stands between brackets.
+      let end = url.authority.lastIndex(of: "]") ?? url.authority.startIndex
+      let colon = url.authority[end...].lastIndex(of: ":")
+      port = colon.flatMap { Int(url.authority[$0...].dropFirst()) } ?? (isTLS ? 443 : 80)
     }
   }
 
@@ -101,7 +102,7 @@ public final class HTTPClient: Sendable {
   private func connect(_ origin: Origin) async throws(Failure) -> any Channel {
     do {
       return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-        .connectTimeout(.milliseconds(Limits.connectTime.milliseconds))
+        .connectTimeout(.milliseconds(AuthCore.Limits.connectTime.milliseconds))
         .channelOption(.tcpOption(.tcp_nodelay), value: 1)
         .channelInitializer { [tls] channel in
           channel.eventLoop.makeCompletedFuture {
@@ -120,7 +121,7 @@ public final class HTTPClient: Sendable {
   }
 
   private func takeIdle(_ origin: Origin) -> (any Channel)? {
-    let oldest = NIODeadline.now() - .milliseconds(Limits.keptConnectionTime.milliseconds)
+    let oldest = NIODeadline.now() - .milliseconds(AuthCore.Limits.keptConnectionTime.milliseconds)
     var stale: [any Channel] = []
     let channel = state.withLock { state in
       while let index = state.idle.lastIndex(where: { $0.origin == origin }) {
@@ -136,7 +137,9 @@ public final class HTTPClient: Sendable {
 
   private func keep(_ channel: any Channel, _ origin: Origin) {
     let isKept = state.withLock { state in
-      guard !state.isClosed, state.idle.count < Limits.keptConnections else { return false }
+      guard !state.isClosed, state.idle.count < AuthCore.Limits.keptConnections else {
+        return false
+      }
       state.idle.append((origin, channel, .now()))
       return true
     }

@@ -90,12 +90,20 @@ struct Routes: Responder {
     }
   }
 
-  private struct TokenBody: Decodable {
-    let IdentityPoolId: String
-    let DeveloperProviderName: String
-    let DeveloperUserIdentifier: String
-    let IdentityId: String?
-    let Logins: [String: String]?
+  private struct TokenBody {
+    let pool: String
+    let provider: String
+    let user: String
+    let identityID: String?
+    let logins: [String: String]
+
+    init(_ json: JSONObject) throws(JSONObject.Invalid) {
+      pool = try json.text("IdentityPoolId")
+      provider = try json.text("DeveloperProviderName")
+      user = try json.text("DeveloperUserIdentifier")
+      identityID = try json.optionalText("IdentityId")
+      logins = try json.members("Logins")
+    }
   }
 
   private func token(_ request: Request) async throws -> Response {
@@ -103,9 +111,8 @@ struct Routes: Responder {
     guard let proof = credentials.proof else { throw Refusal.hostNotAuthorized }
     let body = try await tokenBody(request, proof)
     let call = TokenCall(
-      proof: proof, session: credentials.session, identityPoolID: body.IdentityPoolId,
-      provider: body.DeveloperProviderName, user: body.DeveloperUserIdentifier,
-      identityID: body.IdentityId, logins: body.Logins ?? [:],
+      proof: proof, session: credentials.session, identityPoolID: body.pool,
+      provider: body.provider, user: body.user, identityID: body.identityID, logins: body.logins,
       isForced: request.headers["cache-control"].contains {
         $0.lowercased().contains("no-cache")
       })
@@ -113,7 +120,7 @@ struct Routes: Responder {
     return Response(
       200,
       json: [
-        "IdentityId": token.identityID, "Token": token.token, "IdentityPoolId": body.IdentityPoolId,
+        "IdentityId": token.identityID, "Token": token.token, "IdentityPoolId": body.pool,
       ])
   }
 
@@ -123,29 +130,34 @@ struct Routes: Responder {
     if let length = request.headers.first(name: "content-length").flatMap({ Int($0) }),
       length <= Limits.smallBodyBytes
     {
-      return try await request.json(TokenBody.self, upTo: Limits.smallBodyBytes)
+      return try await request.json(upTo: Limits.smallBodyBytes, TokenBody.init)
     }
     guard try await tokens.isEnrolled(proof) else { throw Refusal.hostNotAuthorized }
     guard longBodies.enter() else {
       throw Refusal(503, "Busy", "too many long requests at once", retryAfter: 2)
     }
     defer { longBodies.leave() }
-    return try await request.json(TokenBody.self, upTo: Limits.bodyBytes)
+    return try await request.json(upTo: Limits.bodyBytes, TokenBody.init)
   }
 
-  private struct LoginBody: Decodable {
-    let Username: String
-    let Password: String
-    let DeveloperProviderName: String?
+  private struct LoginBody {
+    let username: String
+    let password: String
+    let provider: String?
+
+    init(_ json: JSONObject) throws(JSONObject.Invalid) {
+      username = try json.text("Username")
+      password = try json.text("Password")
+      provider = try json.optionalText("DeveloperProviderName")
+    }
   }
 
   private func login(_ request: Request) async throws -> Response {
     let credentials = try request.credentials()
     guard let proof = credentials.proof else { throw Refusal.hostNotAuthorized }
-    let body = try await request.json(LoginBody.self, upTo: Limits.smallBodyBytes)
+    let body = try await request.json(upTo: Limits.smallBodyBytes, LoginBody.init)
     let (session, identifier) = try await accounts.login(
-      proof: proof, username: body.Username, password: body.Password,
-      provider: body.DeveloperProviderName)
+      proof: proof, username: body.username, password: body.password, provider: body.provider)
     return Response(
       200, json: ["SessionToken": session, "DeveloperUserIdentifier": identifier])
   }
@@ -158,19 +170,25 @@ struct Routes: Responder {
     return Response(200, json: [:])
   }
 
-  private struct RegisterBody: Decodable {
-    let Username: String
-    let Password: String
-    let Invitation: String?
+  private struct RegisterBody {
+    let username: String
+    let password: String
+    let invitation: String?
+
+    init(_ json: JSONObject) throws(JSONObject.Invalid) {
+      username = try json.text("Username")
+      password = try json.text("Password")
+      invitation = try json.optionalText("Invitation")
+    }
   }
 
   private func register(_ request: Request) async throws -> Response {
     guard request.connection.isPrivate else {
       throw Refusal(403, "TLSRequired", "passwords are taken over TLS only")
     }
-    let body = try await request.json(RegisterBody.self, upTo: Limits.smallBodyBytes)
+    let body = try await request.json(upTo: Limits.smallBodyBytes, RegisterBody.init)
     let name = try await accounts.register(
-      username: body.Username, password: body.Password, invitation: body.Invitation,
+      username: body.username, password: body.password, invitation: body.invitation,
       from: request.connection.peer.source)
     return Response(201, json: ["Username": name])
   }

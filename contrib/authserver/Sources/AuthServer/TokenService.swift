@@ -82,7 +82,7 @@ public final class TokenService: Sendable {
       of: proof, session: ticket ?? nil, user: user.text, pool: pool?.name ?? "", now: now())
     guard let facts else { throw Refusal.hostNotAuthorized }
     do {
-      let means = try Self.decide(call, user, pool, facts, now())
+      let means = try decide(call, user, pool, facts, now())
       guard let pool else { throw Refusal.notVouched }
       var grant = Grant(
         user: user, pool: pool, source: facts.host.name, means: means.rawValue,
@@ -113,7 +113,7 @@ public final class TokenService: Sendable {
     }
   }
 
-  private static func decide(
+  private func decide(
     _ call: TokenCall, _ user: Identifier, _ pool: AuthCore.Configuration.Pool?,
     _ facts: CallbackFacts, _ now: Timestamp
   ) throws(Refusal) -> Vouching.Means {
@@ -126,7 +126,14 @@ public final class TokenService: Sendable {
       throw Refusal(
         400, "InvalidRequest", "DeveloperProviderName is not the provider of the pool")
     }
-    guard call.logins[call.provider] == nil, CognitoSyntax.areLogins(call.logins) else {
+    let developers = Set(configuration.pools.values.map(\.developerProvider))
+    if let other = call.logins.keys.sorted().first(where: developers.contains) {
+      throw Refusal(
+        400, "InvalidRequest",
+        "Logins names \(other), a developer provider: DeveloperUserIdentifier is the only such user"
+      )
+    }
+    guard CognitoSyntax.areLogins(call.logins) else {
       throw Refusal(400, "InvalidRequest", "Logins has a name or a token that cannot be one")
     }
     if means == .signedIn, facts.user == nil { throw .unknownUser }
@@ -216,8 +223,8 @@ public final class TokenService: Sendable {
       choice = IdentityChoice.choose(claimed: claimed, recorded: grant.recorded)
     case .owner(let id):
       guard CognitoSyntax.isID(id),
-        CognitoEndpoint.region(ofPool: id)
-          == CognitoEndpoint.region(ofPool: grant.pool.identityPoolID)
+        CognitoSyntax.region(ofID: id)
+          == CognitoSyntax.region(ofID: grant.pool.identityPoolID)
       else {
         notes.append(ignored(grant, .unknownToCognito))
         return nil
@@ -289,8 +296,10 @@ public final class TokenService: Sendable {
         409, "IdentityConflict",
         "a login is linked to another identity: 'credd-authserver link' on the server shows and "
           + "merges them")
-    case "NotAuthorizedException" where hasLogins:
-      return Refusal(400, "LoginsRejected", "Cognito refuses a token in Logins")
+    case "NotAuthorizedException" where hasLogins, "InvalidParameterException" where hasLogins:
+      return Refusal(
+        400, "LoginsRejected",
+        "Cognito refuses a token in Logins, or a provider that the pool does not have")
     case "ResourceNotFoundException", "InvalidParameterException", "NotAuthorizedException",
       "ValidationException", "DeveloperUserAlreadyRegisteredException":
       return Refusal(

@@ -1,11 +1,12 @@
 import AuthCore
+import CredCore
 import Foundation
 import Testing
 
 /// Configuration, signatures, and the sample protocol's known answers.
 struct ConfigurationTests {
-  private func read(_ text: String) throws -> Configuration {
-    try Configuration.read([(name: "a.conf", text: text)], credentialsDirectory: "/run/c")
+  private func read(_ text: String) throws -> AuthCore.Configuration {
+    try AuthCore.Configuration.read([(name: "a.conf", text: text)], credentialsDirectory: "/run/c")
   }
 
   private func errors(_ text: String) -> [String] {
@@ -59,6 +60,23 @@ struct ConfigurationTests {
     #expect(read.sample?.hostName == "login.example.com")
   }
 
+  @Test func theFormIsCreddsOwn() throws {
+    let text =
+      "\u{FEFF}[pool \t work]\r\nidentity_pool_id = us-east-1:11\r\n"
+      + "developer_provider = \"login.example.app\" # a comment\r\n[aws]\r\n"
+      + #"credential_process = "/opt/my keys/print" --for "a \"b\"""# + "\r\n"
+    let read = try read(text)
+    #expect(read.pools["work"]?.developerProvider == "login.example.app")
+    #expect(read.aws.credentialProcess == ["/opt/my keys/print", "--for", #"a "b""#])
+    for (line, problem) in [
+      ("listen = \"a", "not closed"), (" listen = a:1", "starts with white space"),
+      ("listen = \"127.0.0.1:1\"x", "follows the closing quote"), ("listen = a\u{1}", "U+0001"),
+    ] {
+      let found = errors(text + "[server]\n" + line)
+      #expect(found.count == 1 && found[0].hasPrefix("a.conf:7: ") && found[0].contains(problem))
+    }
+  }
+
   @Test func everyMistakeIsNamedWithItsLine() {
     let errors = errors(
       pool + """
@@ -106,32 +124,28 @@ struct ConfigurationTests {
   }
 }
 
-struct SigV4Tests {
+/// What this server's libcrypto computes, by credd's signatures.
+struct SignatureTests {
   /// Computed with botocore's SigV4Auth for the same request.
   @Test func theSignatureIsBotocores() throws {
-    let body = Data(#"{"IdentityPoolId":"us-east-1:aa"}"#.utf8)
-    let headers = SigV4.headers(
-      target: "AWSCognitoIdentityService.LookupDeveloperIdentity", body: body,
-      host: "cognito-identity.us-east-1.amazonaws.com", region: "us-east-1",
-      keys: AWSKeys(accessKeyID: "AKIDEXAMPLE", secretAccessKey: "secret", sessionToken: "token"),
-      at: try #require(Timestamp(iso8601: "2026-01-02T03:04:05Z")))
-    let authorization = try #require(headers.first { $0.name == "authorization" }?.value)
-    #expect(authorization == SigV4Tests.expected)
+    let host = try AWSHost(.cognitoIdentity, region: "us-east-1")
+    let request = host.request("AWSCognitoIdentityService.LookupDeveloperIdentity") {
+      $0.key("IdentityPoolId")
+      $0.string("us-east-1:aa")
+    }
+    let keys = SigV4(
+      accessKeyID: "AKIDEXAMPLE", secretAccessKey: Secret("secret"), sessionToken: Secret("token"))
+    let time = try #require(Timestamp(iso8601: "2026-01-02T03:04:05Z"))
+    let signed = try keys.sign(
+      request, for: host, digests: Libcrypto(), now: time.wallTime)
+    let authorization = signed.headers.first { $0.name == "Authorization" }?.value.exposedText()
+    #expect(authorization == Self.expected)
   }
 
   private static let expected =
     "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20260102/us-east-1/cognito-identity/aws4_request, "
     + "SignedHeaders=content-type;host;x-amz-date;x-amz-security-token;x-amz-target, "
     + "Signature=2f93433473fd8ef290aaac7762ff5a19b4c45de1d922792c027694fb54db44a7"
-
-  @Test func partitionsHaveTheirOwnNames() {
-    #expect(
-      CognitoEndpoint.url(region: "eu-west-1") == "https://cognito-identity.eu-west-1.amazonaws.com"
-    )
-    #expect(
-      CognitoEndpoint.url(region: "cn-north-1")
-        == "https://cognito-identity.cn-north-1.amazonaws.com.cn")
-  }
 }
 
 struct SampleProtocolTests {

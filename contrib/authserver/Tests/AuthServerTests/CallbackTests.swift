@@ -145,6 +145,12 @@ struct CallbackTests {
       #expect(try await test.events("loginsIgnored").count == 1)
       let own = [TestServer.provider: "root"]
       #expect(try await test.callback(with, logins: own).status == 400)
+      // Of another pool, and one of which only Cognito knows that it is none of its public ones.
+      #expect(try await test.callback(with, logins: ["login.other.app": "root"]).status == 400)
+      test.cognito.fail(CognitoFailure(code: "InvalidParameterException", message: "no provider"))
+      let unknown = try await test.callback(with, logins: ["strange": "root"])
+      #expect(unknown.status == 400 && unknown.code == "LoginsRejected")
+      test.cognito.fail(nil)
       #expect(try await test.callback(with, logins: ["x": "a\r\nb"]).status == 400)
     }
   }

@@ -210,7 +210,7 @@ struct CredentialSourceTests {
     let credentials = AWSCredentials(
       .process(["/bin/bash", script.path]), now: { clock.now })
     let keys = try await credentials.keys()
-    let end = try #require(keys.expires)
+    let end = try #require(keys.end)
     clock.pass(end - clock.now)
     clock.pass(Interval(milliseconds: -360_000))
     _ = try await credentials.keys()

@@ -24,6 +24,47 @@ struct HostileTests {
     }
   }
 
+  /// Two readers may take each of these for something else. `@` stands for the rest of a good body.
+  @Test(arguments: [
+    #"{@,"DeveloperUserIdentifier":"root"}"#, #"{"DeveloperUserIdentifier":"root",@}"#, "{@,}",
+    #"{@,"x":[1,]}"#, #"{@,"x":01}"#, #"{@,"x":"a\#tb"}"#, #"{@,"x":1}x"#, #"{@,"x":.5}"#,
+    #"{@,"x":'a'}"#, #"{@/**/}"#, #"{@,"x":NaN}"#, #"{@,"x":"\ud800"}"#, "\u{FEFF}{@}", "{@}{@}",
+    #"{@,"Logins":{"a":"1","a":"2"}}"#,
+    #"{@,"x":\#(String(repeating: "[", count: 40))1"#
+      + String(repeating: "]", count: 40) + "}",
+  ])
+  func whatTwoReadersReadInTwoWaysIsRefused(_ form: String) async throws {
+    try await TestServer.run { test in
+      let host = try await test.enrol(vouches: "alice root", link: true)
+      let good =
+        #""IdentityPoolId":"\#(TestServer.poolID)","DeveloperProviderName":"\#(TestServer.provider)","#
+        + #""DeveloperUserIdentifier":"alice""#
+      let headers = [("Content-Type", "application/json"), ("Authorization", "Bearer " + host)]
+      let body = form.replacing("@", with: good)
+      let reply = try await test.send(.POST, "/v1/token", headers, body: body)
+      #expect(reply.status == 400 && reply.code == "InvalidRequest")
+      #expect(test.cognito.calls.isEmpty)
+      #expect(try await test.send(.POST, "/v1/token", headers, body: "{\(good)}").status == 200)
+    }
+  }
+
+  /// Whoever reads the bytes of another encoding as UTF-8 sees another name.
+  @Test func onlyUTF8IsRead() async throws {
+    try await TestServer.run { test in
+      let headers = [("Content-Type", "application/json")]
+      let body = #"{"Username":"zoe","Password":"three plain words"}"#
+      for encoding in [String.Encoding.utf16, .utf16LittleEndian, .utf32] {
+        let bytes = try #require(body.data(using: encoding))
+        let reply = try await test.send(.POST, "/v1/register", headers, bytes: Array(bytes))
+        #expect(reply.status == 400)
+      }
+      let latin =
+        Array(#"{"Username":"zo"#.utf8) + [0xEB] + Array(#"","Password":"three plain words"}"#.utf8)
+      #expect(try await test.send(.POST, "/v1/register", headers, bytes: latin).status == 400)
+      #expect(try await test.store.users().isEmpty)
+    }
+  }
+
   @Test func theFormOfARequestIsChecked() async throws {
     try await TestServer.run { test in
       let host = try await test.enrol()
@@ -66,7 +107,9 @@ struct HostileTests {
       let callback = try await test.callback(host, name)
       #expect(callback.status == (isName ? 200 : 400))
       #expect(try await test.register(name).status == (isName ? 201 : 400))
-      #expect(try await test.login(host, name).status == (isName ? 200 : 401))
+      // JSON with a null character is not read at all.
+      let refused = name.utf8.contains(0) ? 400 : 401
+      #expect(try await test.login(host, name).status == (isName ? 200 : refused))
       if isName { #expect(try await test.store.user("account:" + name) != nil) }
       #expect(try await test.store.verifyAudit(heads: []).faults.isEmpty)
     }

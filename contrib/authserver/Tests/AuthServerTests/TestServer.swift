@@ -45,7 +45,7 @@ struct TestServer: Sendable {
       (
         name: "test",
         text: "[pool work]\nidentity_pool_id = \(poolID)\ndeveloper_provider = \(provider)\n"
-          + "[pool other]\nidentity_pool_id = us-east-1:99\ndeveloper_provider = \(provider)\n"
+          + "[pool other]\nidentity_pool_id = us-east-1:99\ndeveloper_provider = login.other.app\n"
       )
     ])
     configuration.listen = .network(host: "127.0.0.1", port: 0)
@@ -102,10 +102,16 @@ struct TestServer: Sendable {
     _ method: HTTPMethod = .POST, _ path: String, _ headers: [(String, String)] = [],
     body: String? = nil
   ) async throws -> Reply {
+    try await send(method, path, headers, bytes: Array((body ?? "").utf8))
+  }
+
+  func send(
+    _ method: HTTPMethod, _ path: String, _ headers: [(String, String)] = [], bytes: [UInt8]
+  ) async throws -> Reply {
     let origin = try #require(HTTPClient.Origin(base))
     let reply = try await http.send(
       method, path, to: origin, headers: HTTPHeaders([("Host", "server")] + headers),
-      body: Array((body ?? "").utf8), within: .seconds(60), upTo: 1 << 20)
+      body: bytes, within: .seconds(60), upTo: 1 << 20)
     let text = String(decoding: reply.body, as: UTF8.self)
     return Reply(status: reply.status, headers: reply.headers, body: text)
   }

@@ -100,7 +100,7 @@ public final class PostgresServer: Sendable {
       "pg_ctl",
       [
         "-D", data, "-w", "-l", folder.path + "/log", "-o",
-        "-c listen_addresses='' -c unix_socket_directories=\(folder.path) -c max_connections=80",
+        "-c listen_addresses='' -c unix_socket_directories=\(folder.path) -c max_connections=300",
         "start",
       ])
   }

@@ -1,0 +1,78 @@
+import CredCore
+
+/// A JSON object as credd reads one: a key that stands twice, `{…,}`, `01`, control characters and
+/// deep nesting are errors, because two readers may take each of them for something else.
+public struct JSONObject: Sendable {
+  /// What is wrong, without a value of it.
+  public struct Invalid: Error, Equatable {
+    public let reason: String
+  }
+
+  private let value: JSONValue
+
+  public init(_ bytes: [UInt8]) throws(Invalid) {
+    do throws(JSONError) {
+      value = try JSONValue.parse(bytes)
+    } catch {
+      throw Invalid(reason: "the body is not JSON: \(error.message), at byte \(error.offset)")
+    }
+    guard case .object = value else { throw Invalid(reason: "the body is not an object") }
+  }
+
+  public func text(_ name: String) throws(Invalid) -> String {
+    guard let member = value[name] else { throw Invalid(reason: "\(name) is missing") }
+    guard member != .null else { throw Invalid(reason: "\(name) must not be null") }
+    return try Self.text(member, name)
+  }
+
+  /// Nil where it is missing, or null.
+  public func optionalText(_ name: String) throws(Invalid) -> String? {
+    guard let member = value[name], member != .null else { return nil }
+    return try Self.text(member, name)
+  }
+
+  private static func text(_ value: JSONValue, _ name: String) throws(Invalid) -> String {
+    guard let text = value.text else { throw Invalid(reason: "\(name) is of the wrong type") }
+    return text
+  }
+
+  /// A list of texts; empty where it is missing, or null.
+  public func texts(_ name: String) throws(Invalid) -> [String] {
+    guard let member = value[name], member != .null else { return [] }
+    guard case .array(let elements) = member else {
+      throw Invalid(reason: "\(name) is of the wrong type")
+    }
+    var texts: [String] = []
+    for element in elements { texts.append(try Self.text(element, name)) }
+    return texts
+  }
+
+  /// An object whose members are texts; empty where it is missing, or null.
+  public func members(_ name: String) throws(Invalid) -> [String: String] {
+    guard let member = value[name], member != .null else { return [:] }
+    guard case .object(let members) = member else {
+      throw Invalid(reason: "\(name) is of the wrong type")
+    }
+    var texts: [String: String] = [:]
+    for member in members {
+      let text = try Self.text(member.value, "\(name).\(member.key)")
+      // The reader compares bytes; to a dictionary, two spellings of a letter are the same.
+      guard texts.updateValue(text, forKey: member.key) == nil else {
+        throw Invalid(reason: "\(name) has a key twice")
+      }
+    }
+    return texts
+  }
+
+  /// An object of texts, in the order of their keys.
+  public static func text(_ members: [String: String]) -> [UInt8] {
+    var writer = JSONWriter(capacity: 512)
+    writer.beginObject()
+    for (key, value) in members.sorted(by: { $0.key < $1.key }) {
+      writer.key(key)
+      writer.string(value)
+    }
+    writer.endObject()
+    return writer.bytes
+  }
+}

@@ -1,0 +1,144 @@
+import AuthCore
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Testing
+
+@testable import AuthServer
+
+/// A responder that holds its requests until the test lets them go.
+final class Gate: Responder {
+  private let entered = AsyncStream.makeStream(of: Void.self)
+  private let opened = AsyncStream.makeStream(of: Void.self)
+
+  func respond(to request: Request) async -> Response {
+    entered.continuation.yield()
+    for await _ in opened.stream { break }
+    return Response(200, json: ["Path": request.path])
+  }
+
+  func waitForRequest() async { for await _ in entered.stream { break } }
+
+  func open() { opened.continuation.yield() }
+}
+
+/// A listener on loopback, and a client of it.
+struct Loopback {
+  let listener: Listener
+  let origin: HTTPClient.Origin
+  let http: HTTPClient
+
+  init(_ responder: any Responder, tls: TLSContexts? = nil) async throws {
+    listener = try await Listener(
+      .address(.network(host: "127.0.0.1", port: 0)), responder: responder, tls: tls,
+      connections: OpenConnections(limit: 100, metrics: nil))
+    let scheme = tls == nil ? "http" : "https"
+    origin = try #require(
+      HTTPClient.Origin("\(scheme)://127.0.0.1:\(listener.address?.port ?? 0)"))
+    http = try HTTPClient(calls: 4)
+  }
+
+  func get(_ path: String) async throws -> HTTPClient.Reply {
+    try await http.send(
+      .GET, path, to: origin, headers: ["Host": "x"], body: [], within: .seconds(60), upTo: 1000)
+  }
+}
+
+/// How a server ends: requests under way are answered, and nobody holds up the end.
+struct ShutdownTests {
+  @Test func aRequestUnderWayIsAnsweredFirst() async throws {
+    let gate = Gate()
+    let server = try await Loopback(gate)
+    async let reply = server.get("/a")
+    await gate.waitForRequest()
+    // A connection without a request is closed at once.
+    let idle = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .connect(host: server.origin.host, port: server.origin.port).get()
+    async let end: Void = server.listener.close(within: .seconds(600))
+    try await idle.closeFuture.get()
+    gate.open()
+    #expect(try await reply.status == 200)
+    await end
+    // Nobody listens any more.
+    await #expect(throws: HTTPClient.Failure.self) { try await server.get("/b") }
+    server.http.close()
+  }
+
+  @Test func aRequestThatDoesNotEndIsCutOff() async throws {
+    let gate = Gate()
+    let server = try await Loopback(gate)
+    let call = Task { try await server.get("/a") }
+    await gate.waitForRequest()
+    await server.listener.close(within: .seconds(0))
+    await #expect(throws: HTTPClient.Failure.self) { try await call.value }
+    gate.open()
+    server.http.close()
+  }
+}
+
+/// What the server reads and writes on one connection.
+struct ExchangeTests {
+  private struct Echo: Responder {
+    func respond(to request: Request) async -> Response {
+      guard request.path != "/early" else { return Response(401, json: [:]) }
+      let body = (try? await request.body.collect(upTo: 100_000)) ?? []
+      return Response(
+        200,
+        json: ["Path": request.path, "Query": request.query, "Length": String(body.count)])
+    }
+  }
+
+  /// On one connection, which the last request closes.
+  private func exchange(_ requests: String) async throws -> String {
+    let server = try await Loopback(Echo())
+    let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .connect(host: server.origin.host, port: server.origin.port) { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+        }
+      }
+    let text = try await channel.executeThenClose { inbound, outbound in
+      try await outbound.write(ByteBuffer(string: requests))
+      var text = ""
+      for try await part in inbound { text += String(buffer: part) }
+      return text
+    }
+    await server.listener.close(within: .seconds(0))
+    server.http.close()
+    return text
+  }
+
+  private static let last = "GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+  @Test func anAnswerToHEADHasNoBody() async throws {
+    let text = try await exchange("HEAD /a HTTP/1.1\r\nHost: x\r\n\r\n" + Self.last)
+    #expect(text.components(separatedBy: "HTTP/1.1 200 OK").count == 3)
+    #expect(!text.contains("\"/a\"") && text.contains("\"/last\""))
+  }
+
+  @Test func whatNobodyAskedForIsReadAndDropped() async throws {
+    let body = String(repeating: "x", count: 300_000)
+    let text = try await exchange(
+      "POST /early HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\n" + body + Self.last)
+    #expect(text.hasPrefix("HTTP/1.1 401") && text.contains("\"/last\""))
+  }
+
+  @Test(arguments: [
+    ("Content-Length: 6\r\n\r\nabcdef", "6"),
+    ("Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", "5"),
+    ("Content-Length: 90000\r\n\r\n" + String(repeating: "y", count: 90_000), "90000"),
+    ("\r\n", "0"),
+  ])
+  func aBodyIsReadWhole(_ rest: String, _ length: String) async throws {
+    let text = try await exchange("POST /a?b=c&d HTTP/1.1\r\nHost: x\r\n" + rest + Self.last)
+    #expect(text.contains(#"{"Length":"\#(length)","Path":"/a","Query":"b=c&d"}"#))
+    #expect(text.contains("\"/last\""))
+  }
+
+  @Test func theFormForProxiesIsReadToo() async throws {
+    let text = try await exchange(
+      "GET http://x/a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    #expect(text.contains(#""Path":"/a""#))
+  }
+}

@@ -1,0 +1,42 @@
+import AuthCore
+import AuthTestSupport
+import Foundation
+import Glibc
+import Testing
+
+@testable import AuthServer
+
+/// The program that prints the server's own credentials.
+struct ProgramRunTests {
+  @Test func whatItPrintsAndHowItEnds() async throws {
+    let run = try await ProgramRun.of(
+      ["/bin/sh", "-c", "cat; echo out; echo err >&2; exit 3"], within: .seconds(60), upTo: 1000)
+    #expect(!run.isSuccess && run.output == "out\n" && run.errors == "err\n")
+  }
+
+  @Test func aProgramThatDoesNotEndIsKilled() async throws {
+    let folder = try TestFolder()
+    let file = folder.path + "/pid"
+    await #expect(throws: ProgramRun.Failure.self) {
+      try await ProgramRun.of(
+        ["/bin/sh", "-c", "echo $$ >\(file).new; mv \(file).new \(file); yes"],
+        within: .seconds(60),
+        upTo: 1000)
+    }
+    let pid = try #require(
+      pid_t(String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .newlines)))
+    #expect(kill(pid, 0) == -1)
+  }
+
+  @Test func aProgramHasSoLongAndNoLonger() async throws {
+    await #expect(throws: ProgramRun.Failure.self) {
+      try await ProgramRun.of(["/bin/sleep", "1000"], within: .seconds(0), upTo: 1000)
+    }
+  }
+
+  @Test func aProgramThatIsNotThereIsAFailure() async throws {
+    await #expect(throws: ProgramRun.Failure.self) {
+      try await ProgramRun.of(["/nothing/here"], within: .seconds(60), upTo: 1000)
+    }
+  }
+}
