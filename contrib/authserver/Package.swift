@@ -52,7 +52,7 @@ let package = Package(
     .executableTarget(
       name: "credd-authserver",
       dependencies: [
-        "AuthCore", "AuthStore", "AuthServer", logging,
+        "AuthCore", "AuthStore", "AuthServer", credCore, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: strict),

@@ -1,32 +1,48 @@
 /// A host and what it may do.
 public struct Enrolment: Sendable, Equatable {
   public var name: String
-  /// For whom its word counts.
-  public var vouches: Patterns
-  /// Who may sign in on it.
-  public var signsIn: Patterns
-  /// Names of pools in the configuration.
-  public var pools: [String]
-  public var mayLink: Bool
-  public var mayAdoptGuests: Bool
+  /// Its own.
+  public var rights: HostRights
+  public var group: HostGroup?
   public var expires: Timestamp?
   public var revoked: Timestamp?
   public var created: Timestamp
 
   public init(
-    name: String, vouches: Patterns = .none, signsIn: Patterns = .none, pools: [String],
-    mayLink: Bool = false, mayAdoptGuests: Bool = false,
-    expires: Timestamp? = nil, revoked: Timestamp? = nil, created: Timestamp
+    name: String, rights: HostRights, group: HostGroup? = nil, expires: Timestamp? = nil,
+    revoked: Timestamp? = nil, created: Timestamp
   ) {
     self.name = name
-    self.vouches = vouches
-    self.signsIn = signsIn
-    self.pools = pools
-    self.mayLink = mayLink
-    self.mayAdoptGuests = mayAdoptGuests
+    self.rights = rights
+    self.group = group
     self.expires = expires
     self.revoked = revoked
     self.created = created
+  }
+
+  /// Its own rights and its group's. Each counts by itself: users of one do not come into pools of the
+  /// other.
+  public var allRights: [HostRights] { [rights] + (group.map { [$0.rights] } ?? []) }
+
+  /// Names of all pools, each once.
+  public var pools: [String] {
+    allRights.flatMap(\.pools).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+  }
+
+  public func maySignIn(_ name: String) -> Bool {
+    allRights.contains { $0.signsIn.cover(name, host: self.name) }
+  }
+
+  /// Whether its word counts for that name, or for one that differs in case alone.
+  public func vouchesForOneLike(_ name: String) -> Bool {
+    allRights.contains { $0.vouches.cover(name, host: self.name, folded: true) }
+  }
+
+  /// The end after `rotate`: what is asked for. Else an enrolment without an end keeps none, and another
+  /// one is renewed, but does not end before its time.
+  public func renewedEnd(_ asked: Lifetime?, at now: Timestamp) -> Timestamp? {
+    if let asked { return asked.end(from: now) }
+    return expires.flatMap { old in Lifetime.standard.end(from: now).map { max(old, $0) } }
   }
 
   public func isValid(at now: Timestamp) -> Bool {
@@ -104,6 +120,19 @@ public enum Vouching {
     case signedIn
   }
 
+  /// That a host may speak for a user, and what goes with it: the rights that say so decide.
+  public struct Decision: Sendable, Equatable {
+    public let means: Means
+    public let mayLink: Bool
+    public let mayAdoptGuests: Bool
+
+    init(_ means: Means, by rights: [HostRights]) {
+      self.means = means
+      mayLink = rights.contains(where: \.mayLink)
+      mayAdoptGuests = rights.contains(where: \.mayAdoptGuests)
+    }
+  }
+
   /// - Parameters:
   ///   - session: the sign-in that was shown, already found good for its secret; nil where none
   ///     was shown.
@@ -111,23 +140,25 @@ public enum Vouching {
   public static func decide(
     _ host: Enrolment, for user: Identifier, pool: String, provider: String,
     session: SignInSession?, isAccount: Bool, at now: Timestamp
-  ) throws(Refusal) -> Means {
+  ) throws(Refusal) -> Decision {
     guard host.isValid(at: now) else { throw .hostNotAuthorized }
-    guard host.pools.contains(pool) else { throw .notVouched }
+    let rights = host.allRights.filter { $0.pools.contains(pool) }
+    guard !rights.isEmpty else { throw .notVouched }
+    let signing = rights.filter { $0.signsIn.cover(user.name, host: host.name) }
     if let session {
       guard now < session.expires, session.host == host.name, session.provider == provider,
         session.identifier.utf8.elementsEqual(user.text.utf8)
       else { throw .sessionUnknown }
       // A right that was withdrawn ends sign-ins too.
-      guard host.signsIn.cover(user.name, host: host.name) else { throw .notVouched }
-      return .signedIn
+      guard !signing.isEmpty else { throw .notVouched }
+      return Decision(.signedIn, by: signing)
     }
     // With shared names an account has a bare name; it signs in, whoever vouches for that name.
-    if user.kind == .vouched, !isAccount, host.vouches.cover(user.name, host: host.name) {
-      return .vouched
+    if user.kind == .vouched, !isAccount {
+      let vouching = rights.filter { $0.vouches.cover(user.name, host: host.name) }
+      if !vouching.isEmpty { return Decision(.vouched, by: vouching) }
     }
-    let maySignIn = host.signsIn.cover(user.name, host: host.name)
-    if maySignIn, isAccount || user.kind == .account { throw .signInRequired }
+    if !signing.isEmpty, isAccount || user.kind == .account { throw .signInRequired }
     throw .notVouched
   }
 }

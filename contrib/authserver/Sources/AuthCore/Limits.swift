@@ -61,6 +61,9 @@ public enum Limits {
   /// Failures are forgotten after this time without one.
   public static let guessMemory = Interval.minutes(30)
 
+  /// How long the audit can say whose a host's token was that has ended.
+  public static let endedTokenMemory = Interval.days(90)
+
   /// A query waits this long for a connection, and a statement this long for PostgreSQL's answer.
   /// credd itself waits 10 s for an answer.
   public static let databaseTime = Interval.seconds(5)

@@ -85,7 +85,7 @@ public struct AccountService: Sendable {
     try await pause(keys)
     let user = try await user(username)
     // One hash, whoever asks for whom: the time says nothing about the user.
-    let mayHere = user.map { host.signsIn.cover($0.name, host: host.name) } ?? false
+    let mayHere = user.map { host.maySignIn($0.name) } ?? false
     let isRight = try await hasher.verify(
       String(password.unicodeScalars.prefix(Limits.longestPassword + 1)), user?.record.password)
     guard let user, isRight, mayHere, !user.record.isDisabled else {

@@ -82,14 +82,14 @@ public final class TokenService: Sendable {
       of: proof, session: ticket ?? nil, user: user.text, pool: pool?.name ?? "", now: now())
     guard let facts else { throw Refusal.hostNotAuthorized }
     do {
-      let means = try decide(call, user, pool, facts, now())
+      let decision = try decide(call, user, pool, facts, now())
       guard let pool else { throw Refusal.notVouched }
       var grant = Grant(
-        user: user, pool: pool, source: facts.host.name, means: means.rawValue,
+        user: user, pool: pool, source: facts.host.name, means: decision.means.rawValue,
         recorded: facts.identityID, claimed: call.identityID,
-        mayAdoptGuests: facts.host.mayAdoptGuests)
+        mayAdoptGuests: decision.mayAdoptGuests)
       var notes: [AuditNote] = []
-      if facts.host.mayLink {
+      if decision.mayLink {
         grant.logins = call.logins
       } else if !call.logins.isEmpty {
         let names = call.logins.keys.sorted().joined(separator: " ")
@@ -116,10 +116,10 @@ public final class TokenService: Sendable {
   private func decide(
     _ call: TokenCall, _ user: Identifier, _ pool: AuthCore.Configuration.Pool?,
     _ facts: CallbackFacts, _ now: Timestamp
-  ) throws(Refusal) -> Vouching.Means {
+  ) throws(Refusal) -> Vouching.Decision {
     guard facts.host.isValid(at: now) else { throw .hostNotAuthorized }
     guard call.session == nil || facts.session != nil else { throw .sessionUnknown }
-    let means = try Vouching.decide(
+    let decision = try Vouching.decide(
       facts.host, for: user, pool: pool?.name ?? "", provider: call.provider,
       session: facts.session, isAccount: facts.user?.kind == .account, at: now)
     guard call.provider == pool?.developerProvider else {
@@ -136,9 +136,9 @@ public final class TokenService: Sendable {
     guard CognitoSyntax.areLogins(call.logins) else {
       throw Refusal(400, "InvalidRequest", "Logins has a name or a token that cannot be one")
     }
-    if means == .signedIn, facts.user == nil { throw .unknownUser }
+    if decision.means == .signedIn, facts.user == nil { throw .unknownUser }
     if facts.user?.isDisabled == true { throw .userDisabled }
-    return means
+    return decision
   }
 
   /// Gives a token to who may have it, the one at hand where it is young.

@@ -114,7 +114,8 @@ extension AuthStore {
     let guesses = now.milliseconds - Limits.guessMemory.milliseconds
     let sources = now.milliseconds - Limits.sourceMemory.milliseconds
     let signatures = now.milliseconds - Limits.sampleReplay.milliseconds
-    try await remove("host_tokens", key: "id", "expires < ?", [.integer(now.milliseconds)])
+    let tokens = now.milliseconds - Limits.endedTokenMemory.milliseconds
+    try await remove("host_tokens", key: "id", "expires < ?", [.integer(tokens)])
     try await remove("sessions", key: "id", "expires < ?", [.integer(now.milliseconds)])
     try await remove(
       "sample_signatures", key: "(identifier, signature)", "time < ?", [.integer(signatures)])

@@ -21,10 +21,18 @@ extension AuthStore {
     _ trail: AuditTrail?, where hasActed: @escaping @Sendable (T) -> Bool,
     _ body: @escaping @Sendable (any SQLConnection) throws -> T
   ) async throws -> T {
+    try await write(noting: { hasActed($0) ? trail : nil }, body)
+  }
+
+  /// The same where what is noted depends on what was done.
+  func write<T: Sendable>(
+    noting trail: @escaping @Sendable (T) -> AuditTrail?,
+    _ body: @escaping @Sendable (any SQLConnection) throws -> T
+  ) async throws -> T {
     let lock = database.dialect.forUpdate
     return try await database.write { connection in
       let outcome = try body(connection)
-      if let trail, hasActed(outcome) {
+      if let trail = trail(outcome) {
         _ = try Self.append([trail.note], to: trail.chain, lock: lock, connection)
       }
       return outcome

@@ -3,17 +3,21 @@ public import AuthCore
 extension AuthStore {
   static let hostColumns =
     "h.name, h.vouches, h.signs_in, h.pools, h.may_link, h.may_adopt_guests, "
-    + "h.expires, h.revoked, h.created"
+    + "h.expires, h.revoked, h.created, "
+    + "g.name, g.vouches, g.signs_in, g.pools, g.may_link, g.may_adopt_guests, g.created"
+  static let hostTables = "hosts h " + groupOfHost
+  private static let groupOfHost = "LEFT JOIN host_groups g ON g.name = h.host_group"
 
   /// Nil where no host that is enrolled has this proof. Its validity in time is for
   /// ``Vouching`` to decide.
   public func facts(
     of proof: HostProof, session: Ticket?, user: String, pool: String, now: Timestamp
   ) async throws -> CallbackFacts? {
-    let rest = """
-      , u.identifier, u.kind, u.password, u.disabled, u.created, i.identity_id,
-        s.id, s.hash, s.host, s.identifier, s.provider, s.created, s.expires
-      FROM hosts h
+    let columns = """
+      u.identifier, u.kind, u.password, u.disabled, u.created, i.identity_id,
+      s.id, s.hash, s.host, s.identifier, s.provider, s.created, s.expires
+      """
+    let tables = """
       LEFT JOIN users u ON u.identifier = ?
       LEFT JOIN identities i ON i.pool = ? AND i.identifier = ?
       LEFT JOIN sessions s ON s.id = ?
@@ -21,37 +25,39 @@ extension AuthStore {
     let values: [SQLValue] = [
       .text(user), .text(pool), .text(user), .text(session?.id ?? ""),
     ]
-    let row = try await row(of: proof, columns: rest, values, now)
+    let row = try await row(of: proof, ", " + columns, tables, values, now)
     guard let row else { return nil }
     var facts = CallbackFacts(host: try Self.enrolment(row))
-    facts.user = try Self.user(row, from: 9)
-    facts.identityID = row.optionalText(14)
-    if let session, let hash = row.optionalText(16), session.matches(hash: hash) {
+    facts.user = try Self.user(row, from: 16)
+    facts.identityID = row.optionalText(21)
+    if let session, let hash = row.optionalText(23), session.matches(hash: hash) {
       facts.session = SignInSession(
-        id: try row.text(15), hash: hash, host: try row.text(17), identifier: try row.text(18),
-        provider: try row.text(19), created: Timestamp(milliseconds: try row.integer(20)),
-        expires: Timestamp(milliseconds: try row.integer(21)))
+        id: try row.text(22), hash: hash, host: try row.text(24), identifier: try row.text(25),
+        provider: try row.text(26), created: Timestamp(milliseconds: try row.integer(27)),
+        expires: Timestamp(milliseconds: try row.integer(28)))
     }
     return facts
   }
 
   /// The host alone.
   public func host(of proof: HostProof, now: Timestamp) async throws -> Enrolment? {
-    try await row(of: proof, columns: " FROM hosts h", [], now).map(Self.enrolment)
+    try await row(of: proof, "", "", [], now).map(Self.enrolment)
   }
 
   private func row(
-    of proof: HostProof, columns rest: String, _ values: [SQLValue], _ now: Timestamp
+    of proof: HostProof, _ columns: String, _ tables: String, _ values: [SQLValue],
+    _ now: Timestamp
   ) async throws -> SQLRow? {
-    let select = "SELECT " + Self.hostColumns
     switch proof {
     case .certificate(let name):
-      let sql = select + rest + " WHERE h.name = ?"
+      let sql =
+        "SELECT \(Self.hostColumns)\(columns) FROM \(Self.hostTables) \(tables) WHERE h.name = ?"
       return try await database.read { try $0.run(sql, values + [.text(name)]).first }
     case .ticket(let ticket):
       let sql =
-        select + rest.replacing("FROM hosts h", with: ", t.hash FROM hosts h")
-        + " JOIN host_tokens t ON t.host = h.name WHERE t.id = ? AND (t.expires IS NULL OR t.expires > ?)"
+        "SELECT \(Self.hostColumns)\(columns), t.hash FROM host_tokens t "
+        + "JOIN hosts h ON h.name = t.host \(Self.groupOfHost) \(tables) "
+        + "WHERE t.id = ? AND (t.expires IS NULL OR t.expires > ?)"
       let row = try await database.read {
         try $0.run(sql, values + [.text(ticket.id), .integer(now.milliseconds)]).first
       }
@@ -63,17 +69,32 @@ extension AuthStore {
 
   static func enrolment(_ row: SQLRow) throws -> Enrolment {
     Enrolment(
-      name: try row.text(0), vouches: try Patterns(row.text(1)), signsIn: try Patterns(row.text(2)),
-      pools: try row.text(3).split(separator: " ").map(String.init),
-      mayLink: try row.integer(4) != 0, mayAdoptGuests: try row.integer(5) != 0,
+      name: try row.text(0), rights: try rights(row, from: 1),
+      group: row.optionalText(9) == nil ? nil : try group(row, from: 9),
       expires: row.optionalInteger(6).map { Timestamp(milliseconds: $0) },
       revoked: row.optionalInteger(7).map { Timestamp(milliseconds: $0) },
       created: Timestamp(milliseconds: try row.integer(8)))
   }
 
+  static func rights(_ row: SQLRow, from column: Int) throws -> HostRights {
+    HostRights(
+      vouches: try Patterns(row.text(column)), signsIn: try Patterns(row.text(column + 1)),
+      pools: try row.text(column + 2).split(separator: " ").map(String.init),
+      mayLink: try row.integer(column + 3) != 0, mayAdoptGuests: try row.integer(column + 4) != 0)
+  }
+
+  /// In the order of ``rights(_:from:)``.
+  static func values(_ rights: HostRights) -> [SQLValue] {
+    [
+      .text(rights.vouches.text), .text(rights.signsIn.text),
+      .text(rights.pools.joined(separator: " ")), .flag(rights.mayLink),
+      .flag(rights.mayAdoptGuests),
+    ]
+  }
+
   public func hosts() async throws -> [Enrolment] {
     try await database.read { connection in
-      try connection.run("SELECT \(Self.hostColumns) FROM hosts h ORDER BY h.name")
+      try connection.run("SELECT \(Self.hostColumns) FROM \(Self.hostTables) ORDER BY h.name")
         .map(Self.enrolment)
     }
   }
@@ -90,49 +111,88 @@ extension AuthStore {
         "DELETE FROM hosts WHERE name = ? AND revoked IS NOT NULL", .text(host.name))
       try connection.run(
         """
-        INSERT INTO hosts (name, vouches, signs_in, pools, may_link, may_adopt_guests, expires,
-          revoked, created) VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?)
+        INSERT INTO hosts (name, vouches, signs_in, pools, may_link, may_adopt_guests, host_group,
+          expires, revoked, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)
         """,
-        [
-          .text(host.name), .text(host.vouches.text), .text(host.signsIn.text),
-          .text(host.pools.joined(separator: " ")), .flag(host.mayLink), .flag(host.mayAdoptGuests),
-          .optional(host.expires?.milliseconds), .integer(host.created.milliseconds),
+        [.text(host.name)] + Self.values(host.rights) + [
+          .optional(host.group?.name), .optional(host.expires?.milliseconds),
+          .integer(host.created.milliseconds),
         ])
-      if let token { try Self.add(token, to: host, expires: host.expires, connection) }
+      if let token { try Self.add(token, to: host.name, host.created, connection) }
       return true
     }
   }
 
+  /// A token has no end of its own until another one takes its place: the enrolment's end is its end.
   private static func add(
-    _ token: Ticket, to host: Enrolment, expires: Timestamp?, _ connection: any SQLConnection
+    _ token: Ticket, to host: String, _ now: Timestamp, _ connection: any SQLConnection
   ) throws {
     try connection.run(
-      "INSERT INTO host_tokens (id, host, hash, created, expires) VALUES (?, ?, ?, ?, ?)",
-      .text(token.id), .text(host.name), .text(token.hash), .integer(host.created.milliseconds),
-      .optional(expires?.milliseconds))
+      "INSERT INTO host_tokens (id, host, hash, created, expires) VALUES (?, ?, ?, ?, NULL)",
+      .text(token.id), .text(host), .text(token.hash), .integer(now.milliseconds))
   }
 
-  /// Gives a second token; the earlier ones live on until `overlap` is over.
+  /// The row is locked.
+  private static func enrolled(
+    _ name: String, _ lock: String, _ connection: any SQLConnection
+  ) throws -> Enrolment? {
+    try connection.run(
+      "SELECT \(hostColumns) FROM \(hostTables) WHERE h.name = ? AND h.revoked IS NULL" + lock,
+      .text(name)
+    ).first.map(enrolment)
+  }
+
+  /// Changes an enrolment; its tokens stay.
   ///
-  /// - Returns: false where no such host is enrolled.
+  /// - Parameter trail: of what was changed; nil where nothing was.
+  /// - Returns: nil where no such host is enrolled.
+  public func change(
+    host name: String, trail: @escaping @Sendable (Change<Enrolment>) -> AuditTrail? = { _ in nil },
+    _ change: @escaping @Sendable (inout Enrolment) throws -> Void
+  ) async throws -> Change<Enrolment>? {
+    let lock = database.dialect.forUpdate(of: "h")
+    return try await write(noting: { $0.flatMap(trail) }) { connection in
+      guard let before = try Self.enrolled(name, lock, connection) else { return nil }
+      var host = before
+      try change(&host)
+      try connection.run(
+        """
+        UPDATE hosts SET vouches = ?, signs_in = ?, pools = ?, may_link = ?, may_adopt_guests = ?,
+          host_group = ?, expires = ? WHERE name = ?
+        """,
+        Self.values(host.rights) + [
+          .optional(host.group?.name), .optional(host.expires?.milliseconds), .text(name),
+        ])
+      return Change(before: before, after: host)
+    }
+  }
+
+  /// Gives a second token. The earlier ones live on until `overlap` is over, and no longer than they
+  /// would have without this, or than the enrolment does.
+  ///
+  /// - Parameter expires: the enrolment's new end, where one is asked for.
+  /// - Returns: nil where no such host is enrolled.
   public func rotate(
-    host name: String, token: Ticket, earlierUntil overlap: Timestamp, expires: Timestamp?,
-    now: Timestamp, trail: AuditTrail? = nil
-  ) async throws -> Bool {
-    try await write(trail) { connection in
-      let rows = try connection.run(
-        "SELECT \(Self.hostColumns) FROM hosts h WHERE h.name = ? AND h.revoked IS NULL",
-        .text(name))
-      guard var host = try rows.first.map(Self.enrolment) else { return false }
+    host name: String, token: Ticket, earlierUntil overlap: Timestamp, expires: Lifetime? = nil,
+    now: Timestamp, trail: @escaping @Sendable (Rotation) -> AuditTrail? = { _ in nil }
+  ) async throws -> Rotation? {
+    let lock = database.dialect.forUpdate(of: "h")
+    return try await write(noting: { $0.flatMap(trail) }) { connection in
+      guard let host = try Self.enrolled(name, lock, connection) else { return nil }
+      let end = host.renewedEnd(expires, at: now)
+      let last = [overlap, host.expires, end].compactMap(\.self).min() ?? overlap
       try connection.run(
         "UPDATE host_tokens SET expires = ? WHERE host = ? AND (expires IS NULL OR expires > ?)",
-        .integer(overlap.milliseconds), .text(name), .integer(overlap.milliseconds))
+        .integer(last.milliseconds), .text(name), .integer(last.milliseconds))
+      let latest = try connection.run(
+        "SELECT MAX(expires) FROM host_tokens WHERE host = ?", .text(name)
+      ).first?.optionalInteger(0)
       try connection.run(
-        "UPDATE hosts SET expires = ? WHERE name = ?", .optional(expires?.milliseconds), .text(name)
-      )
-      host.created = now
-      try Self.add(token, to: host, expires: expires, connection)
-      return true
+        "UPDATE hosts SET expires = ? WHERE name = ?", .optional(end?.milliseconds), .text(name))
+      try Self.add(token, to: name, now, connection)
+      return Rotation(
+        earlierUntil: latest.map { Timestamp(milliseconds: $0) }, expiredBefore: host.expires,
+        expires: end)
     }
   }
 
@@ -146,9 +206,27 @@ extension AuthStore {
       let rows = try connection.run(
         "UPDATE hosts SET revoked = ? WHERE name = ? AND revoked IS NULL RETURNING name",
         .integer(now.milliseconds), .text(name))
-      try connection.run("DELETE FROM host_tokens WHERE host = ?", .text(name))
+      // Their rows stay for a while: by them the audit names whose an ended token was.
+      try connection.run(
+        "UPDATE host_tokens SET expires = ? WHERE host = ? AND (expires IS NULL OR expires > ?)",
+        .integer(now.milliseconds), .text(name), .integer(now.milliseconds))
       try connection.run("DELETE FROM sessions WHERE host = ?", .text(name))
       return !rows.isEmpty
     }
   }
+}
+
+/// What was, and what is.
+public struct Change<Value: Sendable & Equatable>: Sendable, Equatable {
+  public let before: Value
+  public let after: Value
+}
+
+/// What a second token means for the first.
+public struct Rotation: Sendable, Equatable {
+  /// The end of the last of the earlier tokens, which may be past; nil where there is none.
+  public let earlierUntil: Timestamp?
+  public let expiredBefore: Timestamp?
+  /// The enrolment's end now.
+  public let expires: Timestamp?
 }

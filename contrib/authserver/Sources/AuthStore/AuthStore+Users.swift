@@ -75,8 +75,8 @@ extension AuthStore {
   private static func covering(
     _ user: Identifier, _ connection: any SQLConnection
   ) throws -> String? {
-    try connection.run("SELECT \(hostColumns) FROM hosts h WHERE h.revoked IS NULL")
-      .map(enrolment).first { $0.vouches.cover(user.name, host: $0.name, folded: true) }?.name
+    try connection.run("SELECT \(hostColumns) FROM \(hostTables) WHERE h.revoked IS NULL")
+      .map(enrolment).first { $0.vouchesForOneLike(user.name) }?.name
   }
 
   private static func use(

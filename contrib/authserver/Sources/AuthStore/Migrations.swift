@@ -1,6 +1,8 @@
 /// The schema, one step a version. A step that was released is never changed; a new one follows it.
 enum Migrations {
-  static let steps: [@Sendable (SQLDialect) -> [String]] = [first, { _ in adoptions }]
+  static let steps: [@Sendable (SQLDialect) -> [String]] = [
+    first, { _ in adoptions }, { _ in groups },
+  ]
 
   @Sendable private static func first(_ dialect: SQLDialect) -> [String] {
     tables + (dialect == .sqlite ? appendOnlySQLite : appendOnlyPostgres)
@@ -73,6 +75,21 @@ enum Migrations {
       pool TEXT NOT NULL, identity_id TEXT NOT NULL, identifier TEXT NOT NULL,
       PRIMARY KEY (pool, identity_id))
     """
+  ]
+
+  /// Groups of hosts. A token has no end of its own any more until another one takes its place, so that
+  /// the enrolment's end can be changed.
+  private static let groups = [
+    """
+    CREATE TABLE host_groups (
+      name TEXT PRIMARY KEY, vouches TEXT NOT NULL, signs_in TEXT NOT NULL, pools TEXT NOT NULL,
+      may_link BIGINT NOT NULL, may_adopt_guests BIGINT NOT NULL, created BIGINT NOT NULL)
+    """,
+    "ALTER TABLE hosts ADD COLUMN host_group TEXT REFERENCES host_groups (name)",
+    """
+    UPDATE host_tokens SET expires = NULL
+    WHERE expires = (SELECT h.expires FROM hosts h WHERE h.name = host_tokens.host)
+    """,
   ]
 
   /// Against mistakes; against malice there is the chain.

@@ -153,7 +153,7 @@ import Glibc
       .map { unsafe String(cString: $0) }
     let reason = unsafe Self.line(PQresultErrorMessage(result))
     switch state {
-    case "23505": throw StoreError.conflict
+    case "23505", "23503": throw StoreError.conflict
     case "40001", "40P01": throw StoreError.collided
     // Classes: connection, resources, operator's intervention, object in use or locked; read-only,
     // which a stand-by is. No state at all: the connection broke.

@@ -66,6 +66,9 @@ public enum SQLDialect: Sendable {
   /// Behind a SELECT whose rows are then changed. SQLite has one writer at a time anyway.
   var forUpdate: String { self == .postgres ? " FOR UPDATE" : "" }
 
+  /// The same for one table of several: PostgreSQL locks no row of an outer join that may be missing.
+  func forUpdate(of table: String) -> String { self == .postgres ? " FOR UPDATE OF \(table)" : "" }
+
   /// The database's own clock, in milliseconds: the same for all servers.
   var clock: String {
     switch self {

@@ -17,7 +17,12 @@ struct AuditCommand: AsyncParsableCommand {
         let entries = try await store.auditEntries(latest: max(1, limit), event: event)
         try common.show(
           ["time", "chain", "sequence", "event", "detail"],
-          entries.map { [$0.time.iso8601, $0.chain, String($0.sequence), $0.event, $0.detail] })
+          entries.map {
+            [
+              .text($0.time.iso8601), .text($0.chain), .number($0.sequence), .text($0.event),
+              .text($0.detail),
+            ]
+          })
       }
     }
   }
@@ -37,8 +42,9 @@ struct AuditCommand: AsyncParsableCommand {
       try await common.withStore { store, _ in
         let (ends, faults) = try await store.verifyAudit(heads: heads)
         try common.show(
-          ["chain", "entries", "hash"], ends.map { [$0.chain, String($0.sequence), $0.hash] })
-        guard faults.isEmpty else { throw Failed(faults.joined(separator: "\n")) }
+          ["chain", "entries", "hash"],
+          ends.map { [.text($0.chain), .number($0.sequence), .text($0.hash)] })
+        guard faults.isEmpty else { throw Failed(faults.joined(separator: "\n"), .negative) }
       }
     }
   }

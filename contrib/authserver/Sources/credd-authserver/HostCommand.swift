@@ -5,33 +5,35 @@ import AuthStore
 struct HostCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "host", abstract: "Enrol hosts, and say for whom they speak.",
-    subcommands: [Enrol.self, List.self, Rotate.self, Revoke.self])
+    subcommands: [
+      Enrol.self, Set.self, List.self, Rotate.self, Revoke.self, HostGroupCommand.self,
+    ])
 
   struct Enrol: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Enrol a host, and print its token once.")
     @OptionGroup var common: Common
     @Argument(help: "The host's name.") var name: String
-    @Option(help: "A pool of the configuration; may be given again.") var pool: [String]
-    @Option(help: "Users for whom the host's word counts: names, *, ?, {host}.")
-    var vouches: [String] = []
-    @Option(help: "Users who may sign in on the host, in the same form.")
-    var signsIn: [String] = []
-    @Flag(help: "Its users may link logins of other providers.") var mayLink = false
-    @Flag(help: "A guest's identity may become its user's.") var mayAdoptGuests = false
-    @Option(help: "When the enrolment ends, as 90d; never where it is 0.") var expires = "90d"
+    @OptionGroup var rights: RightsOptions
+    @Option(help: "The group whose users, pools and rights hold for this host too.")
+    var group: String?
+    @Option(
+      help: "When the enrolment ends, as 90d; never where it is 0. (default: 90d)",
+      transform: Lifetime.read)
+    var expires: Lifetime?
     @Option(help: "This server's address, for the lines that are printed.") var url: String?
 
     func run() async throws {
       try await common.withStore { store, settings in
-        let now = Timestamp.now
-        let host = try enrolment(settings, now)
-        if settings.sharedNames { try await checkNames(host, store) }
+        let host = try await enrolment(store, settings, .now)
+        if settings.sharedNames { try await SharedNames.check([host], store) }
         var random = SystemRandomNumberGenerator()
         let token = Ticket(.host, random: &random)
-        let trail = common.trail("hostEnrolled", members(host))
+        let trail = common.trail("hostEnrolled", HostNotes.members(host))
         do { try await store.enrol(host, token: token, trail: trail) } catch StoreError.conflict {
-          throw Failed("\(name) is enrolled already: 'host rotate' gives it another token")
+          throw Failed(
+            "\(name) is enrolled already: 'host set' changes what it may do, and 'host rotate' "
+              + "gives it another token")
         }
         let hints = HostHints(host: host, token: token.text, settings: settings, url: url)
         try common.say(hints.text, hints.members)
@@ -39,48 +41,76 @@ struct HostCommand: AsyncParsableCommand {
     }
 
     private func enrolment(
-      _ settings: AuthCore.Configuration, _ now: Timestamp
-    ) throws -> Enrolment {
-      let known = settings.pools.keys.sorted().joined(separator: ", ")
-      for pool in pool where settings.pools[pool] == nil {
-        throw Failed("there is no [pool \(pool)]; there is \(known)")
-      }
-      guard let lifetime = Interval(expires) else { throw Failed("--expires is not as 90d") }
-      do {
-        try Enrolment.checkName(name)
-        let vouches = try Patterns(vouches.joined(separator: " "))
-        let signsIn = try Patterns(signsIn.joined(separator: " "))
-        guard !vouches.isEmpty || !signsIn.isEmpty else {
-          throw Failed("for whom? --vouches USERS, --signs-in USERS, or both")
+      _ store: AuthStore, _ settings: AuthCore.Configuration, _ now: Timestamp
+    ) async throws -> Enrolment {
+      try RightsOptions.checkName(name)
+      var host = Enrolment(
+        name: name, rights: try rights.applied(to: .none, settings),
+        expires: (expires ?? .standard).end(from: now), created: now)
+      if let group { host.group = try await HostGroupCommand.find(group, store) }
+      try RightsOptions.check(host)
+      return host
+    }
+  }
+
+  struct Set: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Change what a host may do; its token stays.",
+      discussion: """
+        What is not given stays as it is. A list takes the place of the earlier one, and an empty \
+        one, as --vouches '', takes it away; --group '' takes the host out of its group.
+        """)
+    @OptionGroup var common: Common
+    @Argument(help: "The host's name.") var name: String
+    @OptionGroup var rights: RightsOptions
+    @Option(help: "The group whose users, pools and rights hold for this host too.")
+    var group: String?
+    @Option(
+      help: "When the enrolment ends from now on, as 90d; never where it is 0.",
+      transform: Lifetime.read)
+    var expires: Lifetime?
+
+    func validate() throws {
+      guard rights.isEmpty, group == nil, expires == nil else { return }
+      throw ValidationError("nothing to change: give --pool, --vouches, --signs-in, --group …")
+    }
+
+    func run() async throws {
+      try await common.withStore { store, settings in
+        let own = try rights.applied(to: .none, settings)
+        let joined: HostGroup? =
+          if let group, !group.isEmpty {
+            try await HostGroupCommand.find(group, store)
+          } else { nil }
+        let (rights, group, expires, now) = (rights, group, expires, Timestamp.now)
+        let change: @Sendable (inout Enrolment) throws -> Void = { host in
+          host.rights = rights.merged(own, into: host.rights)
+          if group != nil { host.group = joined }
+          if let expires { host.expires = expires.end(from: now) }
+          try RightsOptions.check(host)
         }
-        return Enrolment(
-          name: name, vouches: vouches, signsIn: signsIn, pools: pool, mayLink: mayLink,
-          mayAdoptGuests: mayAdoptGuests,
-          expires: lifetime.milliseconds == 0 ? nil : now + lifetime, created: now)
-      } catch let error as InvalidName {
-        throw Failed("a name or pattern \(error.reason)")
+        if settings.sharedNames { try await check(change, store) }
+        let changed = try await store.change(
+          host: name,
+          trail: { change in
+            let members = HostNotes.changes(
+              HostNotes.members(change.before), HostNotes.members(change.after))
+            return members.isEmpty
+              ? nil : common.trail("hostChanged", members.merging(["host": name]) { $1 })
+          }, change)
+        guard let changed else { throw try await HostCommand.unknown(name, store) }
+        try common.say(
+          HostNotes.text(HostNotes.members(changed.before), HostNotes.members(changed.after), name),
+          HostNotes.cells(changed.after))
       }
     }
 
-    /// With shared names, a host must not come to speak for somebody who has registered here.
-    private func checkNames(_ host: Enrolment, _ store: AuthStore) async throws {
-      let users = try await store.users().filter { $0.kind == .account }
-      let met = users.first { user in
-        guard let name = (try? Identifier(user.identifier))?.name else { return false }
-        return host.vouches.cover(name, host: host.name, folded: true)
-      }
-      guard let met else { return }
-      throw Failed(
-        "--vouches covers the account \(met.identifier), and shared_names = yes: the host would "
-          + "speak for that person")
-    }
-
-    private func members(_ host: Enrolment) -> [String: String] {
-      [
-        "host": host.name, "vouches": host.vouches.text, "signsIn": host.signsIn.text,
-        "pools": host.pools.joined(separator: " "), "mayLink": String(host.mayLink),
-        "mayAdoptGuests": String(host.mayAdoptGuests), "expires": host.expires?.iso8601 ?? "never",
-      ]
+    private func check(
+      _ change: (inout Enrolment) throws -> Void, _ store: AuthStore
+    ) async throws {
+      guard var host = try await store.hosts().first(where: { $0.name == name }) else { return }
+      try change(&host)
+      try await SharedNames.check([host], store)
     }
   }
 
@@ -91,18 +121,14 @@ struct HostCommand: AsyncParsableCommand {
     func run() async throws {
       try await common.withStore { store, _ in
         let now = Timestamp.now
-        let rows = try await store.hosts().map { host in
-          [
-            host.name,
-            host.revoked != nil ? "revoked" : host.isValid(at: now) ? "enrolled" : "expired",
-            host.pools.joined(separator: " "), host.vouches.isEmpty ? "-" : host.vouches.text,
-            host.signsIn.isEmpty ? "-" : host.signsIn.text,
-            [host.mayLink ? "link" : nil, host.mayAdoptGuests ? "adopt-guests" : nil]
-              .compactMap { $0 }.joined(separator: " "),
-            host.expires?.iso8601 ?? "never",
-          ]
+        let rows = try await store.hosts().map { host -> [Cell] in
+          let state =
+            host.revoked != nil ? "revoked" : host.isValid(at: now) ? "enrolled" : "expired"
+          return [.text(host.name), .text(state), HostNotes.group(host)]
+            + HostNotes.cells(host.rights) + [.end(host.expires)]
         }
-        try common.show(["name", "state", "pools", "vouches", "signs-in", "may", "expires"], rows)
+        try common.show(
+          ["name", "state", "group"] + HostNotes.columns + ["expires"], rows)
       }
     }
   }
@@ -112,28 +138,51 @@ struct HostCommand: AsyncParsableCommand {
       abstract: "Give a host a second token; the first lives on for a while.")
     @OptionGroup var common: Common
     @Argument(help: "The host's name.") var name: String
-    @Option(help: "How long the first token lives on, as 24h.") var overlap = "24h"
-    @Option(help: "When the enrolment ends now, as 90d; never where it is 0.") var expires = "90d"
+    @Option(help: "How long the first token lives on, as 24h.", transform: Interval.read)
+    var overlap = Interval.hours(24)
+    @Option(
+      help: """
+        When the enrolment ends now, as 90d; never where it is 0. (default: 90d, or never where it \
+        has no end)
+        """, transform: Lifetime.read)
+    var expires: Lifetime?
 
     func run() async throws {
-      guard let overlap = Interval(overlap), let lifetime = Interval(expires) else {
-        throw Failed("--overlap and --expires are as 24h or 90d")
-      }
       try await common.withStore { store, _ in
         let now = Timestamp.now
         var random = SystemRandomNumberGenerator()
         let token = Ticket(.host, random: &random)
-        let end = lifetime.milliseconds == 0 ? nil : now + lifetime
-        guard
-          try await store.rotate(
-            host: name, token: token, earlierUntil: now + overlap, expires: end, now: now,
-            trail: common.trail("hostRotated", ["host": name]))
-        else { throw Failed("no host \(name) is enrolled") }
+        let rotation = try await store.rotate(
+          host: name, token: token, earlierUntil: now + overlap, expires: expires, now: now
+        ) { rotation in
+          common.trail(
+            "hostRotated",
+            [
+              "host": name, "expires": HostNotes.end(rotation.expires),
+              "expiresBefore": HostNotes.end(rotation.expiredBefore),
+              "earlierUntil": rotation.earlierUntil?.iso8601 ?? "none",
+            ])
+        }
+        guard let rotation else { throw try await HostCommand.unknown(name, store) }
         try common.say(
           "The new token of \(name), shown this once:\n\(token.text)\n"
-            + "The earlier one is good until \((now + overlap).iso8601).",
-          ["host": name, "token": token.text, "earlierUntil": (now + overlap).iso8601])
+            + Self.sentence(rotation, now),
+          [
+            "host": .text(name), "token": .text(token.text), "expires": .end(rotation.expires),
+            "earlierUntil": rotation.earlierUntil.map { .text($0.iso8601) } ?? .absent("none"),
+          ])
       }
+    }
+
+    private static func sentence(_ rotation: Rotation, _ now: Timestamp) -> String {
+      let end = rotation.expires.map { "The enrolment ends at \($0.iso8601)." }
+      let earlier = rotation.earlierUntil.map {
+        now < $0
+          ? "The earlier one is good until \($0.iso8601)."
+          : "The earlier one has ended at \($0.iso8601)."
+      }
+      return [earlier, end ?? "The enrolment has no end."].compactMap(\.self).joined(
+        separator: "\n")
     }
   }
 
@@ -147,95 +196,36 @@ struct HostCommand: AsyncParsableCommand {
       try await common.withStore { store, _ in
         let trail = common.trail("hostRevoked", ["host": name])
         guard try await store.revoke(host: name, now: .now, trail: trail) else {
-          throw Failed("no host \(name) is enrolled")
+          throw try await HostCommand.unknown(name, store)
         }
         try common.say("\(name) is revoked", ["host": name, "state": "revoked"])
       }
     }
   }
+
+  static func unknown(_ name: String, _ store: AuthStore) async throws -> Failed {
+    let hosts = try await store.hosts()
+    if hosts.contains(where: { $0.name == name }) {
+      return Failed("\(name) is revoked: 'host enrol' enrols it anew")
+    }
+    return .unknown("host", name, among: hosts.map(\.name), hint: ": 'host list' shows them")
+  }
 }
 
-/// What to put on an enrolled host.
-struct HostHints {
-  let host: Enrolment
-  let token: String
-  let settings: AuthCore.Configuration
-  let url: String?
-
-  private var base: String {
-    if let url { return url.hasSuffix("/") ? String(url.dropLast()) : url }
-    let scheme = settings.tlsCertificate == nil ? "http" : "https"
-    switch settings.listen {
-    case .network(let address, let port) where address.contains("127.") || address == "::1":
-      return "\(scheme)://127.0.0.1:\(port)"
-    case .network(_, let port): return "https://\(Common.hostName):\(port)"
-    case .unixSocket, .systemd: return "https://\(Common.hostName)"
+extension Lifetime {
+  static func read(_ text: String) throws -> Lifetime {
+    guard let lifetime = Lifetime(text) else {
+      throw ValidationError("it is a time, as 90d or 12h, or 0 for no end")
     }
+    return lifetime
   }
+}
 
-  /// Two backends where the host has both rights: credd asks for a sign-in wherever there is a
-  /// login_url.
-  private var lines: [String] {
-    var lines: [String] = []
-    if !host.vouches.isEmpty { lines += backend("authserver", signsIn: false) }
-    if !host.signsIn.isEmpty { lines += backend("authserver-login", signsIn: true) }
-    for pool in host.pools.compactMap({ settings.pools[$0] }) {
-      if !host.vouches.isEmpty { lines += profile(pool.name, pool, "authserver") }
-      if !host.signsIn.isEmpty {
-        let name = host.vouches.isEmpty ? pool.name : pool.name + "-login"
-        lines += profile(name, pool, "authserver-login")
-      }
+extension Interval {
+  static func read(_ text: String) throws -> Interval {
+    guard let interval = Interval(text) else {
+      throw ValidationError("it is a time, as 24h, 30m or 7d")
     }
-    return lines
-  }
-
-  private func backend(_ name: String, signsIn: Bool) -> [String] {
-    var lines = [
-      "[backend \(name)]", "type = http", "url = \(base)/v1/token",
-      "bearer_token_file = ${CREDENTIALS_DIRECTORY}/authserver-token",
-    ]
-    if signsIn {
-      lines += ["login_url = \(base)/v1/login", "logout_url = \(base)/v1/logout"]
-      if settings.registration != .closed { lines.append("register_url = \(base)/v1/register") }
-    }
-    return lines + [""]
-  }
-
-  private func profile(
-    _ name: String, _ pool: AuthCore.Configuration.Pool, _ backend: String
-  ) -> [String] {
-    [
-      "[profile \(name)]", "identity_pool_id = \(pool.identityPoolID)",
-      "developer_provider = \(pool.developerProvider)", "backend = \(backend)", "",
-    ]
-  }
-
-  var members: [String: String] {
-    ["host": host.name, "token": token, "configuration": lines.joined(separator: "\n")]
-  }
-
-  var text: String {
-    let warning =
-      host.vouches.coverEverybody
-      ? "\nIts word counts for EVERY name: who is root on \(host.name) is anybody to AWS.\n" : ""
-    return """
-      \(host.name) is enrolled, \(host.expires.map { "until \($0.iso8601)" } ?? "without an end").\(warning)
-
-      1. Its token, shown this once. Run this as root on the host, paste the token, then Ctrl-D:
-
-      (umask 077; cat >/etc/credd/authserver-token)
-
-      \(token)
-
-      2. /etc/systemd/system/credd.service.d/authserver.conf:
-
-      [Service]
-      LoadCredential=authserver-token:/etc/credd/authserver-token
-
-      3. /etc/credd/credd.conf.d/authserver.conf:
-
-      \(lines.joined(separator: "\n"))
-      Then: systemctl daemon-reload && systemctl restart credd && credctl check \(host.pools.first ?? "")
-      """
+    return interval
   }
 }

@@ -88,7 +88,8 @@ struct LinkCommand: AsyncParsableCommand {
         let rows =
           users.map { [id, pool.developerProvider, $0] }
           + logins.filter { $0 != pool.developerProvider }.map { [id, $0, ""] }
-        try target.common.show(["identity", "provider", "user"], rows)
+        try target.common.show(
+          ["identity", "provider", "user"], rows.map { $0.map { .text($0) } })
         if let recorded, recorded != id, !target.common.json {
           print("the server remembers \(recorded): the next token sets that right")
         }

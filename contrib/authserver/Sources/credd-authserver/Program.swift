@@ -20,7 +20,20 @@ enum Main {
     _ = Common.administrator
     // Dispatch would tell the system's log for each thread that it may not raise its priority.
     _ = unsafe setenv("LIBDISPATCH_LOG", "NO", 1)
-    await Program.main()
+    do {
+      var command = try Program.parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch let failure as Failed {
+      let text = Array("Error: \(failure.description)\n".utf8)
+      _ = unsafe write(STDERR_FILENO, text, text.count)
+      exit(failure.kind.rawValue)
+    } catch {
+      Program.exit(withError: error)
+    }
   }
 }
 
@@ -57,7 +70,7 @@ struct Common: ParsableArguments {
       .filter { $0.hasSuffix(".conf") }.map { folder + "/" + $0 } ?? []
     for name in [config] + more {
       guard let text = try? String(contentsOfFile: name, encoding: .utf8) else {
-        throw Failed("\(name) cannot be read, or is not UTF-8")
+        throw Failed("\(name) cannot be read, or is not UTF-8", .unavailable)
       }
       files.append((name, text))
     }
@@ -97,7 +110,7 @@ struct Common: ParsableArguments {
     let (uid, gid) = unsafe (user.pointee.pw_uid, user.pointee.pw_gid)
     guard uid != 0 else { return }
     guard unsafe initgroups(name, gid) == 0, setgid(gid) == 0, setuid(uid) == 0 else {
-      throw Failed("this cannot go on as \(name): \(errno)")
+      throw Failed("this cannot go on as \(name): \(errno)", .unavailable)
     }
   }
 
@@ -124,7 +137,7 @@ struct Common: ParsableArguments {
       await store.close()
       return try outcome.get()
     } catch let error as StoreError {
-      throw Failed(error.description)
+      throw Failed(error)
     }
   }
 
@@ -136,42 +149,6 @@ struct Common: ParsableArguments {
     let note = AuditNote(event, members.merging(["by": Self.administrator]) { $1 }, at: .now)
     return AuditTrail(chain: Self.chain, note)
   }
-
-  /// A table for people, or a list of objects for programs.
-  func show(_ columns: [String], _ rows: [[String]]) throws {
-    guard !json else {
-      return try show(rows.map { Dictionary(uniqueKeysWithValues: zip(columns, $0)) })
-    }
-    let rows = rows.map { $0.map(\.visible) }
-    let widths = columns.indices.map { column in
-      ([columns] + rows).map { $0[column].count }.max() ?? 0
-    }
-    for row in [columns.map { $0.uppercased() }] + rows {
-      let cells = row.indices.map { column in
-        column == row.count - 1
-          ? row[column]
-          : row[column] + String(repeating: " ", count: widths[column] - row[column].count)
-      }
-      print(cells.joined(separator: "  "))
-    }
-  }
-
-  func show(_ value: some Encodable) throws {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    print(String(decoding: try encoder.encode(value), as: UTF8.self))
-  }
-
-  /// A line for people, or an object for programs.
-  func say(_ text: String, _ members: [String: String]) throws {
-    if json { try show(members) } else { print(text) }
-  }
-}
-
-/// Why a command did not do what it was asked; exit status 1.
-struct Failed: Error, CustomStringConvertible {
-  let description: String
-  init(_ description: String) { self.description = description }
 }
 
 extension Timestamp {
@@ -188,7 +165,8 @@ struct Serve: AsyncParsableCommand {
 
   func run() async throws {
     guard let level = Logger.Level(rawValue: logLevel) else {
-      throw Failed("--log-level is not debug, info, notice, warning or error")
+      throw Failed(
+        "--log-level \(logLevel.visible) is not debug, info, notice, warning or error", .usage)
     }
     LoggingSystem.bootstrap { StructuredLog(label: $0, level: level) }
     var options = Server.Options(
@@ -207,7 +185,7 @@ struct Serve: AsyncParsableCommand {
         return
       }
     } catch let error as StoreError {
-      throw Failed(error.description)
+      throw Failed(error)
     }
     try await server.run()
   }
@@ -226,9 +204,9 @@ struct Migrate: AsyncParsableCommand {
       await store.close()
       try common.say(
         "schema version \(AuthStore.schemaVersion), was \(before)",
-        ["version": String(AuthStore.schemaVersion), "was": String(before)])
+        ["version": .number(Int64(AuthStore.schemaVersion)), "was": .number(Int64(before))])
     } catch let error as StoreError {
-      throw Failed(error.description)
+      throw Failed(error)
     }
   }
 }

@@ -106,9 +106,10 @@ struct UserCommand: AsyncParsableCommand {
 
     func run() async throws {
       try await common.withStore { store, _ in
-        let rows = try await store.users().map {
+        let rows = try await store.users().map { user -> [Cell] in
           [
-            $0.identifier, $0.kind.rawValue, UserCommand.state(of: $0), $0.created.iso8601,
+            .text(user.identifier), .text(user.kind.rawValue), .text(UserCommand.state(of: user)),
+            .text(user.created.iso8601),
           ]
         }
         try common.show(["user", "kind", "state", "since"], rows)
@@ -219,7 +220,9 @@ struct UserCommand: AsyncParsableCommand {
         guard let uid = revoke else {
           return try common.show(
             ["device", "state", "since"],
-            devices.map { [$0.uid, $0.isRevoked ? "revoked" : "good", $0.created.iso8601] })
+            devices.map {
+              [.text($0.uid), $0.isRevoked ? "revoked" : "good", .text($0.created.iso8601)]
+            })
         }
         let members = ["user": user.identifier, "device": uid]
         guard devices.contains(where: { $0.uid == uid }),

@@ -39,13 +39,14 @@ struct LookalikeTests {
   @Test func nobodyVouchesForAnAccount() throws {
     let user = try Identifier("alice")
     var host = Enrolment(
-      name: "web1", vouches: try Patterns("alice"), pools: ["work"], created: now)
-    func decide() throws -> Vouching.Means {
+      name: "web1", rights: HostRights(vouches: try Patterns("alice"), pools: ["work"]),
+      created: now)
+    func decide() throws -> Vouching.Decision {
       try Vouching.decide(
         host, for: user, pool: "work", provider: "dev", session: nil, isAccount: true, at: now)
     }
     #expect(throws: Refusal.notVouched) { try decide() }
-    host.signsIn = try Patterns("alice")
+    host.rights.signsIn = try Patterns("alice")
     #expect(throws: Refusal.signInRequired) { try decide() }
   }
 

@@ -82,8 +82,10 @@ struct VouchingTests {
   private var host: Enrolment {
     get throws {
       Enrolment(
-        name: "web1", vouches: try Patterns("svc-*"), signsIn: try Patterns("alice"),
-        pools: ["work"], created: now)
+        name: "web1",
+        rights: HostRights(
+          vouches: try Patterns("svc-*"), signsIn: try Patterns("alice"), pools: ["work"]),
+        created: now)
     }
   }
 
@@ -94,7 +96,8 @@ struct VouchingTests {
     let user = try Identifier(user)
     return try Vouching.decide(
       host, for: user, pool: pool, provider: "dev", session: session,
-      isAccount: user.kind == .account, at: time ?? now)
+      isAccount: user.kind == .account, at: time ?? now
+    ).means
   }
 
   private func session(
@@ -136,7 +139,7 @@ struct VouchingTests {
 
   @Test func aRightThatWasWithdrawnEndsSignInsToo() throws {
     var host = try host
-    host.signsIn = .none
+    host.rights.signsIn = .none
     #expect(throws: Refusal.notVouched) {
       try decide(host, "account:alice", session: session())
     }
@@ -154,10 +157,58 @@ struct VouchingTests {
     #expect(throws: Refusal.hostNotAuthorized) { try decide(host, "svc-web") }
   }
 
+  /// Users of one do not come into pools of the other, nor does a right of the one hold for the other's.
+  @Test func aGroupsRightsAndTheHostsOwnCountEachByThemselves() throws {
+    var host = try host
+    host.group = HostGroup(
+      name: "web",
+      rights: HostRights(
+        vouches: try Patterns("nightly"), signsIn: try Patterns("bob"), pools: ["other"],
+        mayLink: true),
+      created: now)
+    #expect(host.pools == ["work", "other"])
+    #expect(try decide(host, "svc-web") == .vouched)
+    #expect(try decide(host, "nightly", pool: "other") == .vouched)
+    #expect(throws: Refusal.notVouched) { try decide(host, "nightly") }
+    #expect(throws: Refusal.notVouched) { try decide(host, "svc-web", pool: "other") }
+    #expect(throws: Refusal.signInRequired) { try decide(host, "account:bob", pool: "other") }
+    #expect(throws: Refusal.notVouched) { try decide(host, "account:bob") }
+    func mayLink(_ user: String, in pool: String) throws -> Bool {
+      try Vouching.decide(
+        host, for: Identifier(user), pool: pool, provider: "dev", session: nil, isAccount: false,
+        at: now
+      ).mayLink
+    }
+    #expect(try mayLink("nightly", in: "other"))
+    #expect(try !mayLink("svc-web", in: "work"))
+    #expect(host.maySignIn("bob"))
+    #expect(host.vouchesForOneLike("NIGHTLY"))
+  }
+
+  @Test func anEndIsRenewedAndNeverIsKept() throws {
+    var host = try host
+    #expect(host.renewedEnd(nil, at: now) == nil)
+    #expect(host.renewedEnd(Lifetime("1d"), at: now) == now + .days(1))
+    host.expires = now + .days(2)
+    #expect(host.renewedEnd(nil, at: now) == now + .days(90))
+    #expect(host.renewedEnd(Lifetime("0"), at: now) == nil)
+    host.expires = now + .days(365)
+    #expect(host.renewedEnd(nil, at: now) == now + .days(365))
+    #expect(Lifetime("soon") == nil)
+  }
+
+  @Test func rightsThatMeanNothingAreRefused() throws {
+    #expect(HostRights.none.fault == nil)
+    #expect(HostRights(pools: ["work"]).fault?.contains("--vouches") == true)
+    #expect(HostRights(mayLink: true).fault?.contains("--vouches") == true)
+    #expect(HostRights(vouches: try Patterns("a")).fault?.contains("--pool") == true)
+    #expect(HostRights(signsIn: try Patterns("a"), pools: ["work"]).fault == nil)
+  }
+
   @Test func theSampleProtocolsAccountsAreNobodysToVouchFor() throws {
     var host = try host
-    host.vouches = try Patterns("*")
-    host.signsIn = try Patterns("*")
+    host.rights.vouches = try Patterns("*")
+    host.rights.signsIn = try Patterns("*")
     #expect(throws: Refusal.notVouched) { try decide(host, "sample:alice") }
   }
 }

@@ -44,8 +44,10 @@ struct EndingTests {
       let token = Ticket(.host, random: &random)
       try await test.store.enrol(
         Enrolment(
-          name: "web1", vouches: try Patterns("alice"), signsIn: try Patterns("zoe"),
-          pools: ["work"], expires: clock.now + .days(1), created: clock.now), token: token)
+          name: "web1",
+          rights: HostRights(
+            vouches: try Patterns("alice"), signsIn: try Patterns("zoe"), pools: ["work"]),
+          expires: clock.now + .days(1), created: clock.now), token: token)
       _ = try await test.register("zoe")
       #expect(try await test.callback(token.text).status == 200)
       let session = try #require(try await test.login(token.text, "zoe")["SessionToken"])
@@ -69,10 +71,9 @@ struct EndingTests {
       let first = try await test.enrol()
       var random = SystemRandomNumberGenerator()
       let second = Ticket(.host, random: &random)
-      let isRotated = try await test.store.rotate(
-        host: "web1", token: second, earlierUntil: clock.now + .hours(1), expires: nil,
-        now: clock.now)
-      #expect(isRotated)
+      let rotation = try await test.store.rotate(
+        host: "web1", token: second, earlierUntil: clock.now + .hours(1), now: clock.now)
+      #expect(rotation?.earlierUntil == clock.now + .hours(1))
       #expect(try await test.callback(first).status == 200)
       #expect(try await test.callback(second.text).status == 200)
       clock.pass(.hours(2))

@@ -124,19 +124,23 @@ final class Programs: Sendable {
   /// One command of the administrator.
   @discardableResult
   func admin(
-    _ arguments: String..., input: String? = nil, environment more: [String: String] = [:]
+    _ arguments: String..., input: String? = nil, environment: [String: String] = [:],
+    expecting status: Int32 = 0
   ) throws -> String {
-    try admin(arguments, input: input, environment: more)
+    try admin(arguments, input: input, environment: environment, expecting: status)
   }
 
-  private func admin(
-    _ arguments: [String], input: String? = nil, environment more: [String: String] = [:]
+  /// - Parameter more: of the configuration.
+  @discardableResult
+  func admin(
+    _ arguments: [String], input: String? = nil, more: More = [:],
+    environment: [String: String] = [:], expecting status: Int32 = 0
   ) throws -> String {
     let socket = folder.path + "/s"
-    let configuration = try configuration(listen: socket, admin: socket + "-admin")
+    let configuration = try configuration(listen: socket, admin: socket + "-admin", more)
     return try Command.run(
       Self.program, arguments + ["--config", configuration], input: input,
-      environment: Self.environment.merging(more) { _, new in new })
+      environment: Self.environment.merging(environment) { _, new in new }, expecting: status)
   }
 
   /// Enrols a host for the pool.
@@ -144,8 +148,8 @@ final class Programs: Sendable {
   /// - Returns: its token.
   func enrol(_ name: String, _ options: String...) throws -> String {
     let text = try admin(["host", "enrol", name, "--pool", "work", "--json"] + options)
-    let members = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: String]
-    guard let token = members?["token"] else { throw CommandFailed(text) }
+    let members = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+    guard let token = members?["token"] as? String else { throw CommandFailed(text) }
     return token
   }
 

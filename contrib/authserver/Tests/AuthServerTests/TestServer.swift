@@ -135,8 +135,10 @@ struct TestServer: Sendable {
     let token = Ticket(.host, random: &random)
     try await store.enrol(
       Enrolment(
-        name: name, vouches: try Patterns(vouches), signsIn: try Patterns(signsIn),
-        pools: ["work"], mayLink: link, mayAdoptGuests: adopt, created: Timestamp(Date.now)),
+        name: name,
+        rights: HostRights(
+          vouches: try Patterns(vouches), signsIn: try Patterns(signsIn), pools: ["work"],
+          mayLink: link, mayAdoptGuests: adopt), created: Timestamp(Date.now)),
       token: token)
     return token.text
   }

@@ -133,8 +133,8 @@ struct TransportTests {
       #expect(try await reply(test, certificates, "web1") == 401)
       try await test.store.enrol(
         Enrolment(
-          name: "web1", vouches: try Patterns("alice"), pools: ["work"], expires: now, created: now),
-        token: nil)
+          name: "web1", rights: HostRights(vouches: try Patterns("alice"), pools: ["work"]),
+          expires: now, created: now), token: nil)
       #expect(try await reply(test, certificates, "web1") == 401)
       #expect(try await reply(test, certificates, "web2") == 200)
     }

@@ -34,6 +34,28 @@ import Testing
     #expect(before.filter { $0 == 0 }.count == 1)
   }
 
+  /// Its tokens had the enrolment's end, which can be changed now.
+  @Test(arguments: TestDatabase.allCases)
+  func anEarlierTokenEndsWithItsEnrolment(_ database: TestDatabase) async throws {
+    let place = try database.make()
+    let store = try AuthStore(place)
+    try await store.migrate()
+    let (first, second) = (Example.ticket(.host), Example.ticket(.host))
+    try await store.enrol(try Example.host(), token: first)
+    _ = try await store.rotate(host: "web1", token: second, earlierUntil: now + .hours(1), now: now)
+    let end = (now + .days(90)).milliseconds
+    try Example.run("UPDATE host_tokens SET expires = \(end) WHERE expires IS NULL", place)
+    try Example.run("UPDATE hosts SET host_group = NULL", place)
+    try Example.run("ALTER TABLE hosts DROP COLUMN host_group", place)
+    try Example.run("DROP TABLE host_groups", place)
+    try Example.run("UPDATE schema_version SET version = 2", place)
+    #expect(try await store.migrate() == 2)
+    _ = try await store.change(host: "web1") { $0.expires = nil }
+    #expect(try await store.host(of: .ticket(second), now: now + .days(100)) != nil)
+    #expect(try await store.host(of: .ticket(first), now: now + .hours(2)) == nil)
+    await store.close()
+  }
+
   @Test func aDatabaseThatIsGoneIsNotAvailable() async throws {
     let server = try PostgresServer()
     let store = try AuthStore(.postgres(url: try server.newDatabase()))

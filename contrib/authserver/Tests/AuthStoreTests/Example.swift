@@ -14,8 +14,11 @@ enum Example {
 
   static func host(_ name: String = "web1", vouches: String = "*") throws -> Enrolment {
     Enrolment(
-      name: name, vouches: try Patterns(vouches), signsIn: try Patterns("zoe"), pools: ["work"],
-      mayLink: true, expires: now + .days(90), created: now)
+      name: name,
+      rights: HostRights(
+        vouches: try Patterns(vouches), signsIn: try Patterns("zoe"), pools: ["work"],
+        mayLink: true),
+      expires: now + .days(90), created: now)
   }
 
   /// A sign-in of the account `zoe` on that host.

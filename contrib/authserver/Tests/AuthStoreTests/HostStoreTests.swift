@@ -19,7 +19,8 @@ import Testing
     let forged = try #require(
       Ticket("crh1_\(token.id)_" + String(repeating: "0", count: 64), .host))
     #expect(try await store.host(of: .ticket(forged), now: now) == nil)
-    #expect(try await store.host(of: .ticket(token), now: now + .days(91)) == nil)
+    let late = now + .days(91)
+    #expect(try await store.host(of: .ticket(token), now: late)?.isValid(at: late) == false)
     await #expect(throws: StoreError.conflict) {
       try await store.enrol(try Example.host(), token: Example.ticket(.host))
     }
@@ -31,10 +32,11 @@ import Testing
     let store = try await database.makeStore()
     let (first, second) = (Example.ticket(.host), Example.ticket(.host))
     try await store.enrol(try Example.host(), token: first)
-    #expect(
-      try await store.rotate(
-        host: "web1", token: second, earlierUntil: now + .hours(24), expires: now + .days(180),
-        now: now))
+    let rotation = try await store.rotate(
+      host: "web1", token: second, earlierUntil: now + .hours(24),
+      expires: Lifetime("180d"), now: now)
+    #expect(rotation?.earlierUntil == now + .hours(24))
+    #expect(rotation?.expires == now + .days(180))
     for token in [first, second] {
       #expect(try await store.host(of: .ticket(token), now: now + .hours(23)) != nil)
     }
@@ -43,8 +45,100 @@ import Testing
     #expect(try await store.revoke(host: "web1", now: now))
     #expect(try await store.host(of: .ticket(second), now: now) == nil)
     #expect(!(try await store.revoke(host: "web1", now: now)))
+    #expect(
+      try await store.rotate(host: "web1", token: second, earlierUntil: now, now: now) == nil)
     // The name is free again.
     try await store.enrol(try Example.host(), token: Example.ticket(.host))
+    await store.close()
+  }
+
+  /// What `rotate` says of the earlier token's end is when it ends.
+  @Test(arguments: TestDatabase.allCases)
+  func anEarlierTokenLivesNoLongerThanItWouldHave(_ database: TestDatabase) async throws {
+    let store = try await database.makeStore()
+    let tokens = (0..<4).map { _ in Example.ticket(.host) }
+    try await store.enrol(try Example.host(), token: tokens[0])
+    // The enrolment would have ended before the overlap does.
+    var time = now + .days(90) + .hours(-1)
+    var rotation = try await store.rotate(
+      host: "web1", token: tokens[1], earlierUntil: time + .hours(24), now: time)
+    #expect(rotation?.earlierUntil == now + .days(90))
+    #expect(rotation?.expires == time + .days(90))
+    #expect(try await store.host(of: .ticket(tokens[0]), now: now + .days(90)) == nil)
+    #expect(try await store.host(of: .ticket(tokens[1]), now: now + .days(90)) != nil)
+    // After its end a new token gives the old one no new life.
+    time = time + .days(91)
+    rotation = try await store.rotate(
+      host: "web1", token: tokens[2], earlierUntil: time + .hours(24), now: time)
+    #expect(try #require(rotation?.earlierUntil) < time)
+    #expect(try await store.host(of: .ticket(tokens[1]), now: time) == nil)
+    // Nor does it outlive an end that comes sooner.
+    rotation = try await store.rotate(
+      host: "web1", token: tokens[3], earlierUntil: time + .hours(24),
+      expires: Lifetime("1h"), now: time)
+    #expect(rotation?.earlierUntil == time + .hours(1))
+    await store.close()
+  }
+
+  @Test(arguments: TestDatabase.allCases)
+  func anEnrolmentChangesWithoutANewToken(_ database: TestDatabase) async throws {
+    let store = try await database.makeStore()
+    let token = Example.ticket(.host)
+    try await store.enrol(try Example.host(), token: token)
+    let (patterns, end) = (try Patterns("svc-*"), now + .days(365))
+    let changed = try await store.change(
+      host: "web1",
+      trail: { change in
+        AuditTrail(chain: "t", .init("c", ["n": change.after.name], at: change.after.created))
+      }
+    ) { host in
+      host.rights.vouches = patterns
+      host.expires = end
+    }
+    #expect(changed?.before == (try Example.host()))
+    #expect(changed?.after.rights.vouches == patterns)
+    // The same token, beyond the end that it was made with.
+    let found = try await store.host(of: .ticket(token), now: now + .days(100))
+    #expect(found == changed?.after)
+    #expect(try await store.auditEntries(latest: 9).map(\.event) == ["c"])
+    #expect(try await store.change(host: "web2") { _ in } == nil)
+    // What a change refuses leaves everything as it was.
+    struct Refused: Error {}
+    await #expect(throws: Refused.self) {
+      try await store.change(host: "web1") { host in
+        host.rights = .none
+        throw Refused()
+      }
+    }
+    #expect(try await store.hosts() == [changed?.after])
+    await store.close()
+  }
+
+  @Test(arguments: TestDatabase.allCases)
+  func aGroupsRightsAreItsHosts(_ database: TestDatabase) async throws {
+    let store = try await database.makeStore()
+    let group = HostGroup(
+      name: "web", rights: HostRights(vouches: try Patterns("svc-*"), pools: ["work"]), created: now
+    )
+    try await store.add(group)
+    await #expect(throws: StoreError.conflict) { try await store.add(group) }
+    let token = Example.ticket(.host)
+    try await store.enrol(
+      Enrolment(name: "web1", rights: .none, group: group, created: now), token: token)
+    #expect(try await store.host(of: .ticket(token), now: now)?.group == group)
+    let pools = ["work", "other"]
+    #expect(try await store.change(group: "web") { $0.rights.pools = pools }?.before == group)
+    #expect(try await store.host(of: .ticket(token), now: now)?.pools == pools)
+    #expect(try await store.change(group: "mail") { _ in } == nil)
+    #expect(try await store.remove(group: "web") == .hasHosts(["web1"]))
+    #expect(try await store.remove(group: "mail") == .unknown)
+    #expect(try await store.change(host: "web1") { $0.group = nil }?.after.pools == [])
+    #expect(try await store.remove(group: "web") == .done)
+    #expect(try await store.groups().isEmpty)
+    // A host never comes into a group that is gone.
+    await #expect(throws: StoreError.conflict) {
+      try await store.change(host: "web1") { $0.group = group }
+    }
     await store.close()
   }
 

@@ -1,0 +1,93 @@
+import AuthCore
+
+/// What to put on an enrolled host.
+struct HostHints {
+  let host: Enrolment
+  let token: String
+  let settings: AuthCore.Configuration
+  let url: String?
+
+  private var base: String {
+    if let url { return url.hasSuffix("/") ? String(url.dropLast()) : url }
+    let scheme = settings.tlsCertificate == nil ? "http" : "https"
+    switch settings.listen {
+    case .network(let address, let port) where address.contains("127.") || address == "::1":
+      return "\(scheme)://127.0.0.1:\(port)"
+    case .network(_, let port): return "https://\(Common.hostName):\(port)"
+    case .unixSocket, .systemd: return "https://\(Common.hostName)"
+    }
+  }
+
+  private var vouches: Bool { host.allRights.contains { !$0.vouches.isEmpty } }
+  private var signsIn: Bool { host.allRights.contains { !$0.signsIn.isEmpty } }
+
+  /// Two backends where the host has both rights: credd asks for a sign-in wherever there is a
+  /// login_url.
+  private var lines: [String] {
+    var lines: [String] = []
+    if vouches { lines += backend("authserver", signsIn: false) }
+    if signsIn { lines += backend("authserver-login", signsIn: true) }
+    for pool in host.pools.compactMap({ settings.pools[$0] }) {
+      let rights = host.allRights.filter { $0.pools.contains(pool.name) }
+      let vouches = rights.contains { !$0.vouches.isEmpty }
+      if vouches { lines += profile(pool.name, pool, "authserver") }
+      if rights.contains(where: { !$0.signsIn.isEmpty }) {
+        lines += profile(vouches ? pool.name + "-login" : pool.name, pool, "authserver-login")
+      }
+    }
+    return lines
+  }
+
+  private func backend(_ name: String, signsIn: Bool) -> [String] {
+    var lines = [
+      "[backend \(name)]", "type = http", "url = \(base)/v1/token",
+      "bearer_token_file = ${CREDENTIALS_DIRECTORY}/authserver-token",
+    ]
+    if signsIn {
+      lines += ["login_url = \(base)/v1/login", "logout_url = \(base)/v1/logout"]
+      if settings.registration != .closed { lines.append("register_url = \(base)/v1/register") }
+    }
+    return lines + [""]
+  }
+
+  private func profile(
+    _ name: String, _ pool: AuthCore.Configuration.Pool, _ backend: String
+  ) -> [String] {
+    [
+      "[profile \(name)]", "identity_pool_id = \(pool.identityPoolID)",
+      "developer_provider = \(pool.developerProvider)", "backend = \(backend)", "",
+    ]
+  }
+
+  var members: [String: Cell] {
+    [
+      "host": .text(host.name), "token": .text(token), "expires": .end(host.expires),
+      "configuration": .text(lines.joined(separator: "\n")),
+    ]
+  }
+
+  var text: String {
+    let warning =
+      host.allRights.contains(where: \.vouches.coverEverybody)
+      ? "\nIts word counts for EVERY name: who is root on \(host.name) is anybody to AWS.\n" : ""
+    return """
+      \(host.name) is enrolled, \(host.expires.map { "until \($0.iso8601)" } ?? "without an end").\(warning)
+
+      1. Its token, shown this once. Run this as root on the host, paste the token, then Ctrl-D:
+
+      (umask 077; cat >/etc/credd/authserver-token)
+
+      \(token)
+
+      2. /etc/systemd/system/credd.service.d/authserver.conf:
+
+      [Service]
+      LoadCredential=authserver-token:/etc/credd/authserver-token
+
+      3. /etc/credd/credd.conf.d/authserver.conf:
+
+      \(lines.joined(separator: "\n"))
+      Then: systemctl daemon-reload && systemctl restart credd && credctl check \(host.pools.first ?? "")
+      """
+  }
+}
