@@ -71,8 +71,9 @@ public struct Identifier: Sendable, Hashable {
 
   /// The same for names that people would take for the same.
   public static func fold(_ name: String) -> String {
-    // Upper case first: it joins what has several lower-case forms, as ſ and s, or ß and ss.
-    name.uppercased().lowercased().composed
+    // Upper case joins what has several lower-case forms, as ſ and s, or ß and ss; what is upper case
+    // already, as ẞ, must be lower case before that.
+    name.lowercased().uppercased().lowercased().composed
   }
 }
 

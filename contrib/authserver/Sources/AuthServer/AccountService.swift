@@ -31,6 +31,9 @@ public struct AccountService: Sendable {
       throw Refusal(400, "InvalidPassword", fault)
     }
     if let address { try await pause(.init(registrationFrom: address)) }
+    if let ticket, !(try await store.isInvited(user, by: ticket, now: now())) {
+      throw Self.invitationUnknown
+    }
     let hash = try await hasher.hash(password, places: Limits.waitingHashes / 2)
     let outcome = try await store.register(
       user, password: hash, invitation: ticket, avoidsEnrolments: configuration.sharedNames,
@@ -39,11 +42,13 @@ public struct AccountService: Sendable {
     case .done: break
     case .nameTaken, .nameCovered:
       throw Refusal(409, "UsernameExists", "there is an account of that name, or one like it")
-    case .invitationUnknown:
-      throw Refusal(403, "InvitationUnknown", "the invitation is unknown, used or too old")
+    case .invitationUnknown: throw Self.invitationUnknown
     }
     return username
   }
+
+  private static let invitationUnknown = Refusal(
+    403, "InvitationUnknown", "the invitation is unknown, used, too old, or for another name")
 
   private func checkInvitation(_ invitation: String?) throws(Refusal) -> Ticket? {
     switch configuration.registration {

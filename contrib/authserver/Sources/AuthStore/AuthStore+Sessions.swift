@@ -1,6 +1,6 @@
 public import AuthCore
 
-/// Sign-ins, and invitations to register.
+/// Sign-ins.
 extension AuthStore {
   static func endSessions(
     of identifier: String, _ connection: any SQLConnection
@@ -61,18 +61,5 @@ extension AuthStore {
       ).first
     }
     return try row.map { (identifier: try $0.text(0), provider: try $0.text(1)) }
-  }
-
-  public func invite(
-    _ invitation: Ticket, name: String, expires: Timestamp, now: Timestamp,
-    trail: AuditTrail? = nil
-  ) async throws {
-    _ = try await write(trail) { connection in
-      try connection.run(
-        "INSERT INTO invitations (id, hash, name, created, expires) VALUES (?, ?, ?, ?, ?)",
-        .text(invitation.id), .text(invitation.hash), .text(name), .integer(now.milliseconds),
-        .integer(expires.milliseconds))
-      return true
-    }
   }
 }

@@ -20,12 +20,14 @@ extension AuthStore {
     }
   }
 
-  /// Finds a registered user by name, whatever its case.
+  /// Finds a registered user by name, whatever its case; the very name counts first.
   public func user(matching identifier: Identifier) async throws -> UserRecord? {
     try await database.read { connection in
-      try connection.run(
-        "SELECT \(Self.userColumns) FROM users WHERE unique_key = ?", .text(identifier.uniqueKey)
-      ).first.flatMap { try Self.user($0) }
+      let users = try connection.run(
+        "SELECT \(Self.userColumns) FROM users WHERE identifier = ? OR unique_key = ?",
+        .text(identifier.text), .text(identifier.uniqueKey)
+      ).compactMap { try Self.user($0) }.filter { $0.kind == identifier.kind }
+      return users.first { $0.identifier.utf8.elementsEqual(identifier.text.utf8) } ?? users.first
     }
   }
 
@@ -40,6 +42,7 @@ extension AuthStore {
   public enum Registration: Sendable, Equatable {
     case done
     case nameTaken
+    /// Used, too old, or for another name.
     case invitationUnknown
     /// A host vouches for that name, and names are shared.
     case nameCovered(host: String)
@@ -77,17 +80,6 @@ extension AuthStore {
   ) throws -> String? {
     try connection.run("SELECT \(hostColumns) FROM \(hostTables) WHERE h.revoked IS NULL")
       .map(enrolment).first { $0.vouchesForOneLike(user.name) }?.name
-  }
-
-  private static func use(
-    _ invitation: Ticket, for user: Identifier, _ now: Timestamp, _ connection: any SQLConnection
-  ) throws -> Bool {
-    let rows = try connection.run(
-      "UPDATE invitations SET used = ?, used_by = ? WHERE id = ? AND hash = ? AND used IS NULL "
-        + "AND expires > ? RETURNING id",
-      .integer(now.milliseconds), .text(user.text), .text(invitation.id), .text(invitation.hash),
-      .integer(now.milliseconds))
-    return !rows.isEmpty
   }
 
   /// Ends the user's sign-ins too. False where there is no such user.
@@ -145,8 +137,9 @@ extension AuthStore {
 
   /// Forgets a user's password, devices and sign-ins. The audit keeps what was.
   ///
-  /// A registered name stays taken, because Cognito still has its identity: who registered it next
-  /// would come into that.
+  /// The name stays taken, and the user refused, because Cognito still has its identity: who registered
+  /// the name next would come into that. It holds for names that hosts vouch for too, which people may
+  /// register once `shared_names` is set.
   ///
   /// - Parameter freesName: the name may be registered again.
   /// - Returns: false where there is no such user.
@@ -160,8 +153,8 @@ extension AuthStore {
       if !freesName {
         let rows = try connection.run(
           "UPDATE users SET password = NULL, disabled = 1 WHERE identifier = ? "
-            + "AND kind <> 'vouched' RETURNING identifier", .text(identifier))
-        guard rows.isEmpty else { return true }
+            + "RETURNING identifier", .text(identifier))
+        return !rows.isEmpty
       }
       let rows = try connection.run(
         "DELETE FROM users WHERE identifier = ? RETURNING identifier", .text(identifier))

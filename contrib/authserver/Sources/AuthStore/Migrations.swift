@@ -90,6 +90,13 @@ enum Migrations {
     UPDATE host_tokens SET expires = NULL
     WHERE expires = (SELECT h.expires FROM hosts h WHERE h.name = host_tokens.host)
     """,
+    // ẞ was another letter than ß until now. Where both names are taken, each stays as it is.
+    """
+    UPDATE users SET unique_key = REPLACE(unique_key, 'ß', 'ss')
+    WHERE kind <> 'vouched' AND unique_key LIKE '%ß%' AND NOT EXISTS (
+      SELECT 1 FROM users other WHERE other.identifier <> users.identifier
+      AND REPLACE(other.unique_key, 'ß', 'ss') = REPLACE(users.unique_key, 'ß', 'ss'))
+    """,
   ]
 
   /// Against mistakes; against malice there is the chain.

@@ -1,7 +1,7 @@
 import AuthCore
 import AuthStore
 import CredCore
-import Foundation
+import FoundationEssentials
 
 /// A value in what a command prints. Programs get it as what it is, people as a word.
 enum Cell: Encodable, Sendable, ExpressibleByStringLiteral, ExpressibleByStringInterpolation {

@@ -186,10 +186,11 @@ struct UserCommand: AsyncParsableCommand {
 
   struct Delete: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Forget a user's password and devices; an account's name stays taken.",
+      abstract: "Refuse a user for good, forget its password and devices; the name stays taken.",
       discussion: """
         Cognito's identity and the audit stay. Who registers a freed name comes into the identity \
-        that Cognito has for it: run 'link remove NAME' first.
+        that Cognito has for it: run 'link remove NAME' first. 'user enable NAME' brings a user back \
+        for whom hosts vouch; an account needs a new password too.
         """)
     @OptionGroup var common: Common
     @Flag(help: "The name may be registered again.") var free = false
@@ -201,7 +202,10 @@ struct UserCommand: AsyncParsableCommand {
         let members = ["user": user.identifier, "freed": String(free)]
         let trail = common.trail("userDeleted", members)
         _ = try await store.delete(user: user.identifier, freesName: free, trail: trail)
-        try common.say("\(user.identifier) is deleted", ["user": user.identifier])
+        try common.say(
+          "\(user.identifier) is deleted"
+            + (free ? ", and its name is free" : "; its name stays taken"),
+          ["user": .text(user.identifier), "freed": .flag(free)])
       }
     }
   }
@@ -230,30 +234,6 @@ struct UserCommand: AsyncParsableCommand {
         else { throw Failed("\(user.identifier) has no device \(uid)") }
         try common.say("the key of \(uid) is revoked", members)
       }
-    }
-  }
-}
-
-struct InviteCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "invite", abstract: "Make an invitation to register, good once.")
-  @OptionGroup var common: Common
-  @Argument(help: "Whom it is for; for the audit alone.") var name: String
-  @Option(help: "How long it is good.") var expires = "7d"
-
-  func run() async throws {
-    guard let lifetime = Interval(expires) else { throw Failed("--expires is not as 7d") }
-    try await common.withStore { store, settings in
-      guard settings.registration != .closed else { throw Failed("registration = closed") }
-      var random = SystemRandomNumberGenerator()
-      let invitation = Ticket(.invitation, random: &random)
-      let now = Timestamp.now
-      try await store.invite(
-        invitation, name: name, expires: now + lifetime, now: now,
-        trail: common.trail("invited", ["name": name]))
-      try common.say(
-        invitation.text,
-        ["invitation": invitation.text, "name": name, "expires": (now + lifetime).iso8601])
     }
   }
 }

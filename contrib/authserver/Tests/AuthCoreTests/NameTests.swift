@@ -30,10 +30,28 @@ struct NameTests {
     let one = try Identifier(registering: "Straße", as: .account)
     let other = try Identifier(registering: "STRASSE", as: .account)
     #expect(one.uniqueKey == other.uniqueKey)
+    let capital = try Identifier(registering: "STRA\u{1E9E}E", as: .account)
+    #expect(capital.uniqueKey == one.uniqueKey)
     // A host's users may differ in case alone.
     #expect(try Identifier("bob").uniqueKey != Identifier("Bob").uniqueKey)
     // Nor does a vouched name take an account's key.
     #expect(try Identifier("x").uniqueKey != Identifier(registering: "x", as: .account).uniqueKey)
+  }
+
+  /// A letter and whatever Unicode calls its other case are one, all of them.
+  @Test func foldingKnowsEveryCase() {
+    for value in 0...0x1FFFF as ClosedRange<UInt32> {
+      guard let scalar = Unicode.Scalar(value), scalar.properties.isCased else { continue }
+      let properties = scalar.properties
+      let folded = Identifier.fold(String(scalar))
+      let others = [
+        properties.lowercaseMapping, properties.uppercaseMapping, properties.titlecaseMapping,
+        folded,
+      ]
+      for other in others where !Identifier.fold(other).utf8.elementsEqual(folded.utf8) {
+        Issue.record("\(scalar) is not \(other)")
+      }
+    }
   }
 
   @Test func aPatternCoversTheWholeName() throws {

@@ -34,6 +34,43 @@ import Testing
     #expect(before.filter { $0 == 0 }.count == 1)
   }
 
+  /// As it was before there were groups of hosts.
+  private static func backToTwo(_ place: AuthCore.Configuration.Database) throws {
+    for statement in [
+      "ALTER TABLE hosts DROP COLUMN host_group", "DROP TABLE host_groups",
+      "UPDATE schema_version SET version = 2",
+    ] { try Example.run(statement, place) }
+  }
+
+  /// Names that differed in ẞ and ß were two, and are one now.
+  @Test(arguments: TestDatabase.allCases)
+  func earlierAccountsGetTheirNewKeys(_ database: TestDatabase) async throws {
+    let place = try database.make()
+    let store = try AuthStore(place)
+    try await store.migrate()
+    // The last two are one name by now, and both were taken.
+    let keys = [
+      ("STRA\u{1E9E}E", "straße"), ("GRO\u{1E9E}", "groß"), ("gross", "gross"), ("zoe", "zoe"),
+    ]
+    for (name, key) in keys {
+      try Example.run(
+        "INSERT INTO users (identifier, unique_key, kind, password, disabled, created) "
+          + "VALUES ('account:\(name)', 'account:\(key)', 'account', 'h', 0, 1)", place)
+    }
+    try Self.backToTwo(place)
+    #expect(try await store.migrate() == 2)
+    func found(_ name: String) async throws -> String? {
+      try await store.user(matching: Identifier(registering: name, as: .account))?.identifier
+    }
+    #expect(try await found("strasse") == "account:STRA\u{1E9E}E")
+    for name in keys.map(\.0) { #expect(try await found(name) == "account:" + name) }
+    let outcome = try await store.register(
+      try Identifier(registering: "straße", as: .account), password: "h", invitation: nil,
+      avoidsEnrolments: false, now: now)
+    #expect(outcome == .nameTaken)
+    await store.close()
+  }
+
   /// Its tokens had the enrolment's end, which can be changed now.
   @Test(arguments: TestDatabase.allCases)
   func anEarlierTokenEndsWithItsEnrolment(_ database: TestDatabase) async throws {
@@ -45,10 +82,7 @@ import Testing
     _ = try await store.rotate(host: "web1", token: second, earlierUntil: now + .hours(1), now: now)
     let end = (now + .days(90)).milliseconds
     try Example.run("UPDATE host_tokens SET expires = \(end) WHERE expires IS NULL", place)
-    try Example.run("UPDATE hosts SET host_group = NULL", place)
-    try Example.run("ALTER TABLE hosts DROP COLUMN host_group", place)
-    try Example.run("DROP TABLE host_groups", place)
-    try Example.run("UPDATE schema_version SET version = 2", place)
+    try Self.backToTwo(place)
     #expect(try await store.migrate() == 2)
     _ = try await store.change(host: "web1") { $0.expires = nil }
     #expect(try await store.host(of: .ticket(second), now: now + .days(100)) != nil)

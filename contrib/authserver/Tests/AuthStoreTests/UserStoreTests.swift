@@ -35,7 +35,7 @@ import Testing
       for index in 0..<8 {
         group.addTask {
           try await store.register(
-            try Identifier(registering: "user\(index)", as: .account), password: "h",
+            try Identifier(registering: "zoe", as: .account), password: "h\(index)",
             invitation: invitation, avoidsEnrolments: false, now: now)
         }
       }
@@ -43,6 +43,37 @@ import Testing
     }
     #expect(outcomes.filter { $0 == .done }.count == 1)
     #expect(outcomes.filter { $0 == .invitationUnknown }.count == 7)
+    await store.close()
+  }
+
+  @Test(arguments: TestDatabase.allCases)
+  func anInvitationRegistersItsNameAlone(_ database: TestDatabase) async throws {
+    let store = try await database.makeStore()
+    let invitations = [Example.ticket(.invitation), Example.ticket(.invitation)]
+    for (name, invitation) in zip(["zoe", "yan"], invitations) {
+      try await store.invite(invitation, name: name, expires: now + .days(7), now: now)
+    }
+    func register(_ name: String, _ invitation: Ticket) async throws -> AuthStore.Registration {
+      let user = try Identifier(registering: name, as: .account)
+      let isInvited = try await store.isInvited(user, by: invitation, now: now)
+      let outcome = try await store.register(
+        user, password: "h", invitation: invitation, avoidsEnrolments: false, now: now)
+      #expect(isInvited == (outcome == .done))
+      return outcome
+    }
+    for name in ["eve", "Zoe", "zoe2"] {
+      #expect(try await register(name, invitations[0]) == .invitationUnknown)
+    }
+    // Who was refused did not use it up.
+    #expect(try await register("zoe", invitations[0]) == .done)
+    #expect(try await store.revokeInvitations(for: "yan", now: now))
+    #expect(!(try await store.revokeInvitations(for: "yan", now: now)))
+    #expect(!(try await store.revokeInvitations(for: "zoe", now: now)))
+    #expect(try await register("yan", invitations[1]) == .invitationUnknown)
+    let listed = try await store.invitations()
+    #expect(Set(listed.map(\.name)) == ["yan", "zoe"])
+    #expect(listed.first { $0.name == "zoe" }?.used == now)
+    #expect(!listed.contains { $0.isOpen(at: now) })
     await store.close()
   }
 
@@ -77,6 +108,30 @@ import Testing
     #expect(try await register() == .nameTaken)
     #expect(try await store.delete(user: user.text, freesName: true))
     #expect(!(try await store.delete(user: user.text)))
+    #expect(try await register() == .done)
+    await store.close()
+  }
+
+  /// With shared names, who registered it would come into the identity that Cognito has for it.
+  @Test(arguments: TestDatabase.allCases)
+  func aVouchedUsersNameStaysTaken(_ database: TestDatabase) async throws {
+    let store = try await database.makeStore()
+    let (token, user) = (Example.ticket(.host), try Identifier("alice"))
+    try await store.enrol(try Example.host(vouches: "alice"), token: token)
+    _ = try await store.commit(
+      [IdentityRecord(pool: "work", user: user, identityID: "us-east-1:aa")], notes: [],
+      chain: "t", now: now)
+    func register() async throws -> AuthStore.Registration {
+      try await store.register(
+        try Identifier(registering: "alice", as: .account, shared: true), password: "h",
+        invitation: nil, avoidsEnrolments: true, now: now)
+    }
+    #expect(try await register() == .nameCovered(host: "web1"))
+    #expect(try await store.revoke(host: "web1", now: now))
+    #expect(try await store.delete(user: "alice"))
+    #expect(try await store.user("alice")?.isDisabled == true)
+    #expect(try await register() == .nameTaken)
+    #expect(try await store.delete(user: "alice", freesName: true))
     #expect(try await register() == .done)
     await store.close()
   }
