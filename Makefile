@@ -39,7 +39,7 @@ PROVIDER_PACKAGES := chromium chromium-driver glewlwyd sqlite3
 SANITIZE_PACKAGES := valgrind
 AUTHSERVER_PACKAGES := libargon2-dev libpq-dev libsqlite3-dev libssl-dev libunistring-dev
 # The tests start PostgreSQL servers of their own.
-AUTHSERVER_TEST_PACKAGES := curl openssl postgresql postgresql-client sqlite3
+AUTHSERVER_TEST_PACKAGES := curl openssl pgbouncer postgresql postgresql-client prometheus sqlite3
 DEB_PACKAGES := dpkg-dev lintian
 RPM_PACKAGES := rpm
 REPO_PACKAGES := $(DEB_PACKAGES) $(RPM_PACKAGES) apt-utils createrepo-c gpg gpg-agent
@@ -295,7 +295,8 @@ install-pages: ## install the pages, in the same way; this needs no build
 	install -D --mode=644 --target-directory="$(DOCUMENTS)/examples" \
 	  contrib/credd.conf.example contrib/apparmor/usr.bin.credd systemd/examples/*.conf \
 	  systemd/examples/*.socket
-	install -D --mode=644 --target-directory="$(DOCUMENTS)/prometheus" contrib/prometheus/*
+	install -D --mode=644 --target-directory="$(DOCUMENTS)/prometheus" contrib/prometheus/credd.rules*.yml \
+	  contrib/prometheus/grafana-dashboard.json
 
 .PHONY: install-sandbox
 install-sandbox: $(BINARIES) $(MANUALS) ## install credd-sandbox and its manual, in the same way

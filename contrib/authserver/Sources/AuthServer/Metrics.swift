@@ -59,6 +59,9 @@ public final class Metrics: Sendable {
     "credd_authserver_hashes_waiting": ("gauge", "Hashes under way or waiting for a thread."),
     "credd_authserver_quota_waiting": ("gauge", "Callbacks that wait for a call of the quota."),
     "credd_authserver_connections": ("gauge", "Connections open."),
+    "credd_authserver_database_up": (
+      "gauge", "Whether the database takes what is written: 1, or 0."
+    ),
     "credd_authserver_audit_entries_total": ("counter", "Entries written to the audit."),
     "credd_authserver_aws_credentials_expiration_timestamp_seconds": (
       "gauge", "When the server's own AWS credentials end; 0 for those without an end."
@@ -67,6 +70,8 @@ public final class Metrics: Sendable {
       "gauge", "When the server's certificate ends."
     ),
   ]
+
+  static var names: Set<String> { Set(help.keys) }
 
   public var text: String {
     let state = state.withLock { $0 }
