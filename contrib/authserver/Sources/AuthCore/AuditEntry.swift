@@ -34,6 +34,14 @@ public struct AuditEntry: Sendable, Equatable {
     hash = computedHash
   }
 
+  /// The chain's end, as long as nothing comes behind this.
+  public var head: AuditHead { AuditHead(chain: chain, sequence: sequence, hash: hash) }
+
+  /// One member of the detail.
+  public func member(_ name: String) -> String? {
+    try? JSONObject(Array(detail.utf8)).text(name)
+  }
+
   /// SHA-256 over all members but itself, each with its length, so that no two entries read alike.
   public var computedHash: String {
     let members = [
@@ -75,10 +83,12 @@ public struct AuditNote: Sendable, Equatable {
   public var time: Timestamp
   public var event: String
   public var detail: String
+  public let members: [String: String]
 
   public init(_ event: String, _ members: [String: String], at time: Timestamp) {
     self.time = time
     self.event = event
+    self.members = members
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     // A dictionary of texts always has a form in JSON.
@@ -86,6 +96,15 @@ public struct AuditNote: Sendable, Equatable {
       (try? encoder.encode(members.mapValues(\.visible))).map {
         String(decoding: $0, as: UTF8.self)
       } ?? "{}"
+  }
+}
+
+extension AuditNote {
+  /// How a member stands in an entry's detail.
+  public static func member(_ name: String, _ value: String) -> String {
+    // The detail of a note without other members, without its braces.
+    String(
+      AuditNote("", [name: value], at: Timestamp(milliseconds: 0)).detail.dropFirst().dropLast())
   }
 }
 
@@ -110,11 +129,21 @@ public struct AuditVerifier: Sendable {
   /// must be the same.
   private var expected: [Int64: Set<String>]
 
-  public init(chain: String, heads: [AuditHead] = []) {
-    head = AuditHead(chain: chain)
+  /// - Parameter start: the last entry that is in an archive; nil where all are here.
+  public init(chain: String, after start: AuditHead? = nil, heads: [AuditHead] = []) {
+    head = start ?? AuditHead(chain: chain)
     expected = Dictionary(
       heads.filter { $0.chain == chain && $0.sequence > 0 }.map { ($0.sequence, [$0.hash]) },
       uniquingKeysWith: { $0.union($1) })
+    if let start, let hashes = expected.removeValue(forKey: start.sequence), hashes != [start.hash]
+    {
+      fault = Self.differs(start.sequence, chain)
+    }
+  }
+
+  private static func differs(_ sequence: Int64, _ chain: String) -> String {
+    "entry \(sequence) of chain \(chain) is not the one that the log, or the chain's recorded end, "
+      + "names"
   }
 
   /// Takes the next entry; after the first fault nothing more is looked at.
@@ -130,7 +159,7 @@ public struct AuditVerifier: Sendable {
     } else if let hashes = expected.removeValue(forKey: entry.sequence),
       hashes != [entry.hash]
     {
-      fault = "\(place) is not the one that the log, or the chain's recorded end, names"
+      fault = Self.differs(entry.sequence, head.chain)
     } else {
       head = AuditHead(chain: head.chain, sequence: entry.sequence, hash: entry.hash)
     }
@@ -147,8 +176,17 @@ public struct AuditVerifier: Sendable {
     let hasMovedOn = isGrowing && (recorded.map { $0.sequence > head.sequence } ?? false)
     if let recorded, recorded != head, !hasMovedOn {
       fault = "chain \(head.chain) ends at \(head.sequence), and should at \(recorded.sequence)"
-    } else if let missing = expected.keys.min() {
+    } else if let missing = expected.keys.filter({ $0 > head.sequence }).min() {
       fault = "entry \(missing) of chain \(head.chain), which the log names, is missing"
     }
+  }
+
+  /// The same where the database keeps no end of the chain.
+  public mutating func finishWithoutEnd() {
+    guard fault == nil else { return }
+    fault =
+      head.sequence == 0
+      ? "chain \(head.chain), which the log names, is gone"
+      : "chain \(head.chain) has lost its recorded end"
   }
 }

@@ -83,6 +83,13 @@ public enum Limits {
   public static let processTime = Interval.seconds(30)
   public static let processBytes = 64 * 1024
 
+  /// Entries of the audit that one source can have written as often as it likes: so many of one kind
+  /// in this time one by one, and then their number.
+  public static let auditEach = 10
+  public static let auditWindow = Interval.minutes(10)
+  /// Sources that are counted by themselves.
+  public static let auditSources = 65_536
+
   /// Devices of one user of the sample protocol; the oldest goes.
   public static let devicesPerUser = 32
   /// Timestamps of the sample protocol may be off by this much either way.

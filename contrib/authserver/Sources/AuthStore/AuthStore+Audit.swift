@@ -16,34 +16,38 @@ extension AuthStore {
   ///
   /// - Parameters:
   ///   - trail: nil for what the audit need not know.
+  ///   - isUrgent: on a full disk too.
   ///   - hasActed: whether an outcome is one for the audit.
   func write<T: Sendable>(
-    _ trail: AuditTrail?, where hasActed: @escaping @Sendable (T) -> Bool,
+    _ trail: AuditTrail?, isUrgent: Bool = false,
+    where hasActed: @escaping @Sendable (T) -> Bool,
     _ body: @escaping @Sendable (any SQLConnection) throws -> T
   ) async throws -> T {
-    try await write(noting: { hasActed($0) ? trail : nil }, body)
+    try await write(noting: { hasActed($0) ? trail : nil }, isUrgent: isUrgent, body)
   }
 
   /// The same where what is noted depends on what was done.
   func write<T: Sendable>(
-    noting trail: @escaping @Sendable (T) -> AuditTrail?,
+    noting trail: @escaping @Sendable (T) -> AuditTrail?, isUrgent: Bool = false,
     _ body: @escaping @Sendable (any SQLConnection) throws -> T
   ) async throws -> T {
     let lock = database.dialect.forUpdate
-    return try await database.write { connection in
+    let write: @Sendable (any SQLConnection) throws -> T = { connection in
       let outcome = try body(connection)
       if let trail = trail(outcome) {
         _ = try Self.append([trail.note], to: trail.chain, lock: lock, connection)
       }
       return outcome
     }
+    return isUrgent ? try await database.writeUrgently(write) : try await database.write(write)
   }
 
   /// The same for an act that says whether it did something.
   func write(
-    _ trail: AuditTrail?, _ body: @escaping @Sendable (any SQLConnection) throws -> Bool
+    _ trail: AuditTrail?, isUrgent: Bool = false,
+    _ body: @escaping @Sendable (any SQLConnection) throws -> Bool
   ) async throws -> Bool {
-    try await write(trail, where: { $0 }, body)
+    try await write(trail, isUrgent: isUrgent, where: { $0 }, body)
   }
 
   /// Appends to a chain. Its end is one row, which is locked meanwhile, so that a chain never forks.
@@ -103,18 +107,81 @@ extension AuthStore {
     try await auditHeads().first { $0.chain == chain }
   }
 
-  /// The latest entries, the earliest first.
-  public func auditEntries(
-    latest limit: Int, event: String? = nil
-  ) async throws -> [AuditEntry] {
-    let rows = try await database.read { connection in
-      try connection.run(
-        "SELECT chain, sequence, time, event, detail, previous, hash FROM audit "
-          + (event == nil ? "" : "WHERE event = ? ")
-          + "ORDER BY time DESC, chain DESC, sequence DESC LIMIT ?",
-        (event.map { [.text($0)] } ?? []) + [.integer(Int64(limit))])
+}
+
+/// Which entries are asked for.
+public struct AuditFilter: Sendable, Equatable {
+  public var event: String?
+  /// The enrolled host, and the user as `user list` shows it.
+  public var host: String?
+  public var user: String?
+  public var since: Timestamp?
+  /// Entries of this time and later are not shown.
+  public var until: Timestamp?
+
+  public init(event: String? = nil, host: String? = nil, user: String? = nil) {
+    self.event = event
+    self.host = host
+    self.user = user
+  }
+
+  fileprivate var isWide: Bool { event == nil && host == nil && user == nil }
+
+  /// What stands in the condition, and its values.
+  fileprivate func condition(_ dialect: SQLDialect) -> (sql: String, values: [SQLValue]) {
+    var sql = ""
+    var values: [SQLValue] = []
+    if let event {
+      sql += " AND event = ?"
+      values.append(.text(event))
     }
-    return try rows.map(Self.entry).reversed()
+    // Of a merge, both users.
+    for (names, value) in [(["host"], host), (["user", "source", "destination"], user)] {
+      guard let value else { continue }
+      sql +=
+        " AND (" + names.map { _ in dialect.contains("detail") }.joined(separator: " OR ") + ")"
+      values += names.map { .text(AuditNote.member($0, value)) }
+    }
+    return (sql, values)
+  }
+}
+
+extension AuthStore {
+  private static let auditColumns = "chain, sequence, time, event, detail, previous, hash"
+  /// Entries that one statement looks at: PostgreSQL ends one that takes long.
+  private static let auditPage = 20_000
+
+  /// The latest entries that are asked for, the earliest first.
+  public func auditEntries(
+    latest limit: Int, _ filter: AuditFilter = AuditFilter()
+  ) async throws -> [AuditEntry] {
+    let (condition, values) = filter.condition(database.dialect)
+    let since = filter.since?.milliseconds ?? 0
+    var end = filter.until?.milliseconds ?? .max
+    var found: [AuditEntry] = []
+    let page = filter.isWide ? min(limit, Self.auditPage) : Self.auditPage
+    while found.count < limit {
+      let (until, left) = (end, limit - found.count)
+      let (start, rows) = try await database.read { connection in
+        let start = try connection.run(
+          "SELECT MIN(time) FROM (SELECT time FROM audit WHERE time < ? AND time >= ? "
+            + "ORDER BY time DESC LIMIT ?) AS page",
+          .integer(until), .integer(since), .integer(Int64(page))
+        ).first?.optionalInteger(0)
+        guard let start else { return (Int64?.none, [SQLRow]()) }
+        return try (
+          start,
+          connection.run(
+            "SELECT \(Self.auditColumns) FROM audit WHERE time < ? AND time >= ?" + condition
+              + " ORDER BY time DESC, chain DESC, sequence DESC LIMIT ?",
+            [.integer(until), .integer(start)] + values + [.integer(Int64(left))])
+        )
+      }
+      guard let start else { break }
+      found += try rows.map(Self.entry)
+      end = start
+    }
+    return found.reversed()
   }
 
   private static func entry(_ row: SQLRow) throws -> AuditEntry {
@@ -124,49 +191,14 @@ extension AuthStore {
       detail: try row.text(4), previous: try row.text(5), hash: try row.text(6))
   }
 
-  /// Follows every chain from its start.
-  ///
-  /// - Parameter heads: ends of chains that the log has kept.
-  /// - Returns: the ends, and what is wrong.
-  public func verifyAudit(
-    heads: [AuditHead]
-  ) async throws -> (ends: [AuditHead], faults: [String]) {
-    let recorded = try await auditHeads()
-    let stored = try await database.read {
-      try $0.run("SELECT DISTINCT chain FROM audit").map { try $0.text(0) }
-    }
-    let chains = Set(recorded.map(\.chain) + stored + heads.map(\.chain)).sorted()
-    var ends: [AuditHead] = []
-    var faults: [String] = []
-    for chain in chains {
-      let start = recorded.first { $0.chain == chain }
-      var verifier = AuditVerifier(chain: chain, heads: heads + (start.map { [$0] } ?? []))
-      try await follow(chain, &verifier)
-      // Servers go on writing meanwhile. An entry and the chain's end are written together, so an end
-      // that is read after the entries is never behind them.
-      let end = try await auditHead(of: chain)
-      verifier.finish(
-        recorded: end ?? AuditHead(chain: chain, sequence: -1), isGrowing: end != start)
-      ends.append(verifier.head)
-      if let fault = verifier.fault { faults.append(fault) }
-    }
-    return (ends, faults)
-  }
-
-  private func follow(_ chain: String, _ verifier: inout AuditVerifier) async throws {
-    var last: Int64 = 0
-    while verifier.fault == nil {
-      let after = last
-      let page = try await database.read { connection in
-        try connection.run(
-          "SELECT chain, sequence, time, event, detail, previous, hash FROM audit "
-            + "WHERE chain = ? AND sequence > ? ORDER BY sequence LIMIT 1000",
-          .text(chain), .integer(after)
-        ).map(Self.entry)
-      }
-      guard let end = page.last else { return }
-      for entry in page { verifier.take(entry) }
-      last = end.sequence
+  /// The next entries of a chain in their order; none behind its end.
+  public func auditPage(of chain: String, after sequence: Int64) async throws -> [AuditEntry] {
+    try await database.read { connection in
+      try connection.run(
+        "SELECT \(Self.auditColumns) FROM audit WHERE chain = ? AND sequence > ? "
+          + "ORDER BY sequence LIMIT 1000",
+        .text(chain), .integer(sequence)
+      ).map(Self.entry)
     }
   }
 }

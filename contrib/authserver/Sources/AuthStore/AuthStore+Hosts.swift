@@ -202,7 +202,7 @@ extension AuthStore {
   public func revoke(
     host name: String, now: Timestamp, trail: AuditTrail? = nil
   ) async throws -> Bool {
-    try await write(trail) { connection in
+    try await write(trail, isUrgent: true) { connection in
       let rows = try connection.run(
         "UPDATE hosts SET revoked = ? WHERE name = ? AND revoked IS NULL RETURNING name",
         .integer(now.milliseconds), .text(name))

@@ -111,7 +111,7 @@ extension AuthStore {
   public func setDisabled(
     _ isDisabled: Bool, _ identifier: String, trail: AuditTrail? = nil
   ) async throws -> Bool {
-    try await write(trail) { connection in
+    try await write(trail, isUrgent: isDisabled) { connection in
       let rows = try connection.run(
         "UPDATE users SET disabled = ? WHERE identifier = ? RETURNING kind", .flag(isDisabled),
         .text(identifier))

@@ -1,17 +1,44 @@
 public import AuthCore
 
+/// What a program may do with the database.
+public enum StoreAccess: Sendable {
+  /// `serve` and `migrate` alone make a database, and bring its schema up to date.
+  case make
+  case change
+  /// Nothing is changed; the database may be a copy that nobody can write, or a stand-by.
+  case read
+}
+
 /// Everything that the server keeps, on either database.
 public struct AuthStore: Sendable {
   let database: any SQLDatabase
 
   public init(_ database: any SQLDatabase) { self.database = database }
 
-  public init(_ configured: AuthCore.Configuration.Database) throws {
+  public init(
+    _ configured: AuthCore.Configuration.Database, _ access: StoreAccess = .make
+  ) throws {
     switch configured {
-    case .sqlite(let path): database = try SQLiteDatabase(path: path)
+    case .sqlite(let path): database = try SQLiteDatabase(path: path, access)
     case .postgres(let url): database = PostgresDatabase(url: url)
     }
   }
+
+  /// Whether something can be written now.
+  public func checkWritable(now: Timestamp) async throws {
+    _ = try await database.write { connection in
+      try connection.run(
+        "INSERT INTO quota (name, level, updated) VALUES ('readiness', 0, ?) "
+          + "ON CONFLICT (name) DO UPDATE SET updated = excluded.updated",
+        .integer(now.milliseconds))
+    }
+  }
+
+  /// Writes a copy of the state of one moment into an empty file. Only SQLite does that.
+  public func copy(to file: String) async throws { try await database.copy(to: file) }
+
+  /// Keeps room on the disk for what takes rights away.
+  public func keepReserve() async { await database.keepReserve() }
 
   public func close() async { await database.close() }
 }

@@ -1,8 +1,9 @@
 /// The schema, one step a version. A step that was released is never changed; a new one follows it.
 enum Migrations {
   static let steps: [@Sendable (SQLDialect) -> [String]] = [
-    first, { _ in adoptions }, { _ in groups },
+    first, { _ in adoptions }, { _ in groups }, archives,
   ]
+  static let versionWithArchives = 4
 
   @Sendable private static func first(_ dialect: SQLDialect) -> [String] {
     tables + (dialect == .sqlite ? appendOnlySQLite : appendOnlyPostgres)
@@ -99,6 +100,39 @@ enum Migrations {
     """,
   ]
 
+  /// Entries may go once they are in an archive: the chain starts behind it then.
+  @Sendable private static func archives(_ dialect: SQLDialect) -> [String] {
+    let table =
+      "CREATE TABLE audit_starts (chain TEXT PRIMARY KEY, sequence BIGINT NOT NULL, hash TEXT NOT NULL)"
+    let isKept =
+      "OLD.sequence > COALESCE((SELECT sequence FROM audit_starts WHERE chain = OLD.chain), 0)"
+    guard dialect == .postgres else {
+      return [
+        table, "DROP TRIGGER audit_no_delete",
+        "CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit WHEN \(isKept) "
+          + "BEGIN SELECT RAISE(ABORT, 'the audit is append-only'); END",
+      ]
+    }
+    return [
+      table, "DROP TRIGGER audit_append_only ON audit",
+      """
+      CREATE TRIGGER audit_append_only BEFORE UPDATE OR TRUNCATE ON audit
+      FOR EACH STATEMENT EXECUTE FUNCTION audit_is_append_only()
+      """,
+      """
+      CREATE FUNCTION audit_keeps_what_is_in_no_archive() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN
+        IF \(isKept) THEN RAISE EXCEPTION 'the audit is append-only'; END IF;
+        RETURN OLD;
+      END $$
+      """,
+      """
+      CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit
+      FOR EACH ROW EXECUTE FUNCTION audit_keeps_what_is_in_no_archive()
+      """,
+    ]
+  }
+
   /// Against mistakes; against malice there is the chain.
   private static let appendOnlySQLite = ["UPDATE", "DELETE"].map {
     "CREATE TRIGGER audit_no_\($0.lowercased()) BEFORE \($0) ON audit "
@@ -121,12 +155,19 @@ extension AuthStore {
   /// The version that this program wants.
   public static var schemaVersion: Int { Migrations.steps.count }
 
-  /// Brings the schema up to date. Several servers may do so at once.
+  /// Brings the schema up to date. Several servers may do so at once. Where it is, nothing is written,
+  /// and no right to make tables is needed.
   ///
   /// - Returns: the version before.
   @discardableResult
   public func migrate() async throws -> Int {
     let dialect = database.dialect
+    await keepReserve()
+    let before = try await version()
+    guard before < Migrations.steps.count else {
+      try Self.checkKnown(before)
+      return before
+    }
     return try await database.write { connection in
       if dialect == .postgres {
         // A number of this program's own; the lock ends with the transaction.
@@ -135,12 +176,8 @@ extension AuthStore {
       try connection.run(
         "CREATE TABLE IF NOT EXISTS schema_version (one BIGINT PRIMARY KEY, version BIGINT NOT NULL)"
       )
-      let version = try Self.version(connection)
-      guard version <= Migrations.steps.count else {
-        throw StoreError.failed(
-          "its schema is version \(version), from a newer credd-authserver than this one, which "
-            + "knows \(Migrations.steps.count)")
-      }
+      let version = try Self.version(connection, dialect)
+      try Self.checkKnown(version)
       for step in Migrations.steps[version...] {
         for statement in step(dialect) { try connection.run(statement) }
       }
@@ -152,17 +189,46 @@ extension AuthStore {
     }
   }
 
-  /// The version of the schema; 0 in an empty database.
-  public func version() async throws -> Int {
-    do {
-      return try await database.read { try Self.version($0) }
-    } catch StoreError.failed {
-      // There is no such table yet.
-      return 0
+  /// Throws where this program's statements do not fit the schema.
+  ///
+  /// - Parameter isReading: what reads the audit alone knows the earlier versions too.
+  public func checkSchema(isReading: Bool = false) async throws {
+    let version = try await version()
+    try Self.checkKnown(version)
+    guard version > 0 else {
+      throw StoreError.otherSchema(
+        "the database is empty: start the server, or run 'credd-authserver migrate'")
+    }
+    guard isReading || version == Migrations.steps.count else {
+      throw StoreError.otherSchema(
+        "the database's schema is version \(version), and this credd-authserver wants "
+          + "\(Migrations.steps.count): start the server anew, or run 'credd-authserver migrate'")
     }
   }
 
-  private static func version(_ connection: any SQLConnection) throws -> Int {
+  private static func checkKnown(_ version: Int) throws {
+    guard version <= Migrations.steps.count else {
+      throw StoreError.otherSchema(
+        "the database's schema is version \(version), from a newer credd-authserver than this one, "
+          + "which knows \(Migrations.steps.count)")
+    }
+  }
+
+  /// The version of the schema; 0 in an empty database. Throws where the database is another program's.
+  public func version() async throws -> Int {
+    let dialect = database.dialect
+    return try await database.read { try Self.version($0, dialect) }
+  }
+
+  private static func version(_ connection: any SQLConnection, _ dialect: SQLDialect) throws -> Int
+  {
+    let tables = try connection.run(dialect.schemaTables).first
+    guard try tables?.integer(0) == 2 else {
+      guard try tables?.integer(1) == 0 else {
+        throw StoreError.foreign("it has tables, and none of them says its version")
+      }
+      return 0
+    }
     let rows = try connection.run("SELECT version FROM schema_version WHERE one = 1")
     return Int(try rows.first?.integer(0) ?? 0)
   }

@@ -10,36 +10,59 @@ import Glibc
 @safe final class PostgresConnection: SQLConnection, @unchecked Sendable {
   private let handle: OpaquePointer
   private let time: Duration
-  private var prepared: [String: String] = [:]
+  /// Statements by their text: the name under which PostgreSQL has one prepared, or behind a pooler,
+  /// its text as PostgreSQL writes parameters.
+  private var known: [String: String] = [:]
+  /// Whether a pooler, as PgBouncer, gives each transaction another session of PostgreSQL's: none keeps
+  /// a statement or a setting for the next one then.
+  private var isPooled = false
   /// Whether the last use came so far that PostgreSQL may have changed something.
   private(set) var hasBegun = false
+
+  /// PostgreSQL's own limits: for a statement, for a lock, and for a program that went away in the
+  /// middle of a transaction. It gives up before this program does.
+  private static let limits = [
+    ("statement_timeout", 4000), ("lock_timeout", 3000),
+    ("idle_in_transaction_session_timeout", 15000),
+  ]
 
   /// - Parameter time: how long an answer may take.
   init(url: String, time: Interval) throws {
     self.time = .milliseconds(time.milliseconds)
-    // PostgreSQL's own limits: for a statement, for a lock, and for a program that went away in the
-    // middle of a transaction. It gives up before this program does.
-    let keywords = [
-      "dbname", "connect_timeout", "application_name", "options", "tcp_user_timeout",
-      "client_encoding",
-    ]
-    let values = [
-      url, "4", "credd-authserver",
-      "-c client_min_messages=warning -c statement_timeout=4000 -c lock_timeout=3000"
-        + " -c idle_in_transaction_session_timeout=15000",
-      "5000", "UTF8",
-    ]
-    let made = unsafe withCStrings(keywords) { keywords in
-      unsafe withCStrings(values) { values in unsafe PQconnectdbParams(keywords, values, 1) }
-    }
-    guard let made = unsafe made else { throw StoreError.unavailable("out of memory") }
+    let options = Self.limits.map { "-c \($0)=\($1)" }.joined(separator: " ")
     // From here on `deinit` closes it, also where this throws.
+    var made = try unsafe Self.connect(url, options + " -c client_min_messages=warning")
+    if unsafe PQstatus(made) != CONNECTION_OK,
+      unsafe Self.line(PQerrorMessage(made)).contains("startup parameter")
+    {
+      // PgBouncer takes no options, unless it is told to ignore them.
+      unsafe PQfinish(made)
+      unsafe made = try Self.connect(url, "")
+    }
     unsafe handle = made
     guard unsafe PQstatus(handle) == CONNECTION_OK, unsafe PQsetnonblocking(handle, 1) == 0 else {
       throw StoreError.unavailable(reason)
     }
     // libpq prints them on stderr, where each line is an object of the log.
     unsafe PQsetNoticeProcessor(handle, { _, _ in }, nil)
+    // A pooler has a number of its own for the session.
+    isPooled = true
+    let process = try run("SELECT pg_backend_pid()").first?.integer(0)
+    isPooled = unsafe process != Int64(PQbackendPID(handle))
+    known = [:]
+  }
+
+  private static func connect(_ url: String, _ options: String) throws -> OpaquePointer {
+    let keywords = [
+      "dbname", "connect_timeout", "application_name", "options", "tcp_user_timeout",
+      "client_encoding",
+    ]
+    let values = [url, "4", "credd-authserver", options, "5000", "UTF8"]
+    let made = unsafe withCStrings(keywords) { keywords in
+      unsafe withCStrings(values) { values in unsafe PQconnectdbParams(keywords, values, 1) }
+    }
+    guard let made = unsafe made else { throw StoreError.unavailable("out of memory") }
+    return unsafe made
   }
 
   deinit { unsafe PQfinish(handle) }
@@ -59,7 +82,7 @@ import Glibc
 
   func transaction<T>(_ body: (any SQLConnection) throws -> T) throws -> T {
     hasBegun = false
-    _ = try run("BEGIN", [])
+    try begin()
     hasBegun = true
     do {
       let result = try body(self)
@@ -76,8 +99,15 @@ import Glibc
     }
   }
 
+  private func begin() throws {
+    let limits = isPooled ? Self.limits.map { "; SET LOCAL \($0) = \($1)" }.joined() : ""
+    let result = try unsafe answer(PQsendQuery(handle, "BEGIN" + limits))
+    defer { unsafe PQclear(result) }
+    try unsafe check(result)
+  }
+
   func run(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] {
-    let name = try prepare(sql)
+    let statement = try prepare(sql)
     let texts = values.map { value -> String? in
       switch value {
       case .text(let text): text
@@ -90,7 +120,10 @@ import Glibc
       throw StoreError.failed("a text holds a null byte")
     }
     let isSent = unsafe withCStrings(texts) {
-      unsafe PQsendQueryPrepared(handle, name, Int32(texts.count), $0, nil, nil, 0)
+      let count = Int32(texts.count)
+      return unsafe isPooled
+        ? PQsendQueryParams(handle, statement, count, nil, $0, nil, nil, 0)
+        : PQsendQueryPrepared(handle, statement, count, $0, nil, nil, 0)
     }
     let result = try unsafe answer(isSent)
     defer { unsafe PQclear(result) }
@@ -98,10 +131,9 @@ import Glibc
     return unsafe Self.rows(result)
   }
 
-  /// A statement is parsed once on each connection.
+  /// A statement is parsed once on each connection, where that is one to PostgreSQL itself.
   private func prepare(_ sql: String) throws -> String {
-    if let name = prepared[sql] { return name }
-    let name = "s\(prepared.count)"
+    if let statement = known[sql] { return statement }
     var text = ""
     var count = 0
     for character in sql {
@@ -112,10 +144,15 @@ import Glibc
         text.append(character)
       }
     }
+    guard !isPooled else {
+      known[sql] = text
+      return text
+    }
+    let name = "s\(known.count)"
     let result = try unsafe answer(PQsendPrepare(handle, name, text, Int32(count), nil))
     defer { unsafe PQclear(result) }
     try unsafe check(result)
-    prepared[sql] = name
+    known[sql] = name
     return name
   }
 
@@ -155,6 +192,7 @@ import Glibc
     switch state {
     case "23505", "23503": throw StoreError.conflict
     case "40001", "40P01": throw StoreError.collided
+    case "42501": throw StoreError.denied(reason)
     // Classes: connection, resources, operator's intervention, object in use or locked; read-only,
     // which a stand-by is. No state at all: the connection broke.
     case nil: throw StoreError.unavailable(reason)

@@ -42,6 +42,17 @@ public final class PostgresDatabase: SQLDatabase {
     throw StoreError.unavailable("too many transactions at once")
   }
 
+  /// PostgreSQL's own disk is for its administrators.
+  public func writeUrgently<T: Sendable>(
+    _ body: @escaping @Sendable (any SQLConnection) throws -> T
+  ) async throws -> T { try await write(body) }
+
+  public func keepReserve() async {}
+
+  public func copy(to file: String) async throws {
+    throw StoreError.failed("a copy of it is made by pg_dump")
+  }
+
   private func onThread<T: Sendable>(
     _ body: @escaping @Sendable (PostgresConnection) throws -> T
   ) async throws -> T {

@@ -39,6 +39,14 @@ public struct SQLRow: Sendable, Equatable {
 public enum StoreError: Error, Equatable, CustomStringConvertible {
   /// It cannot be reached, is locked or broke off: the same may succeed later.
   case unavailable(String)
+  /// No room is left on its disk.
+  case full(String)
+  /// It is not this program's.
+  case foreign(String)
+  /// Its schema is not the one that this program knows.
+  case otherSchema(String)
+  /// The user that PostgreSQL knows this program as lacks a right.
+  case denied(String)
   /// Another transaction was in the way, and this one has changed nothing.
   case collided
   /// The row is there already.
@@ -47,9 +55,22 @@ public enum StoreError: Error, Equatable, CustomStringConvertible {
   /// A mistake in this program, or a schema of another version.
   case failed(String)
 
+  /// The same may succeed later.
+  public var isPassing: Bool {
+    switch self {
+    case .unavailable, .full, .collided: true
+    default: false
+    }
+  }
+
   public var description: String {
     switch self {
     case .unavailable(let reason): "the database is not available: \(reason)"
+    case .full(let place): "no room is left on the disk of the database: \(place)"
+    case .foreign(let reason): "this is no database of credd-authserver's: \(reason)"
+    case .otherSchema(let reason): reason
+    case .denied(let reason):
+      "the database's user may not do that: \(reason); authserver.md has the rights of each role"
     case .collided: "another transaction was in the way"
     case .conflict: "the row is there already"
     case .unexpectedNull(let column): "column \(column) of the database's answer is empty"
@@ -68,6 +89,31 @@ public enum SQLDialect: Sendable {
 
   /// The same for one table of several: PostgreSQL locks no row of an outer join that may be missing.
   func forUpdate(of table: String) -> String { self == .postgres ? " FOR UPDATE OF \(table)" : "" }
+
+  /// One row: how many columns of this program's table of versions are there, and how many tables that
+  /// may not stand beside it where there is none.
+  var schemaTables: String {
+    switch self {
+    case .sqlite:
+      """
+      SELECT (SELECT COUNT(*) FROM pragma_table_info('schema_version')
+          WHERE name IN ('one', 'version')),
+        (SELECT COUNT(*) FROM sqlite_master WHERE type = 'table')
+      """
+    case .postgres:
+      """
+      SELECT (SELECT COUNT(*) FROM pg_attribute
+          WHERE attrelid = to_regclass('schema_version') AND attname IN ('one', 'version')),
+        (SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema()
+          AND tablename IN ('schema_version', 'users', 'hosts', 'sessions', 'audit'))
+      """
+    }
+  }
+
+  /// Whether a text holds another, as it stands.
+  func contains(_ column: String) -> String {
+    self == .sqlite ? "instr(\(column), ?) > 0" : "strpos(\(column), ?) > 0"
+  }
 
   /// The database's own clock, in milliseconds: the same for all servers.
   var clock: String {
@@ -101,5 +147,13 @@ public protocol SQLDatabase: Sendable {
   func write<T: Sendable>(
     _ body: @escaping @Sendable (any SQLConnection) throws -> T
   ) async throws -> T
+  /// The same for what must succeed on a full disk too: room is kept for it.
+  func writeUrgently<T: Sendable>(
+    _ body: @escaping @Sendable (any SQLConnection) throws -> T
+  ) async throws -> T
+  /// Keeps that room again, where there is enough.
+  func keepReserve() async
+  /// Writes a copy of the state of one moment into an empty file, while others write.
+  func copy(to file: String) async throws
   func close() async
 }

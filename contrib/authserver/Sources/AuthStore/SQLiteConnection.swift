@@ -1,32 +1,79 @@
 import AuthCore
 import CSQLite
+import Glibc
 
 /// One connection to SQLite. Its calls block.
 ///
 /// Unchecked, because SQLite's handles are pointers: the thread that took the connection out of its
 /// lock is the only one that uses it until it is back.
 @safe final class SQLiteConnection: SQLConnection, @unchecked Sendable {
+  /// What a connection may do with its file.
+  enum Use {
+    /// Also where there is none yet.
+    case make
+    case write
+    case read
+    /// Leaves everything as it is; the file may be on a medium that nobody can write.
+    case look
+  }
+
+  private let path: String
   private var handle: OpaquePointer?
   /// A statement is parsed once on each connection.
   private var prepared: [String: OpaquePointer] = unsafe [:]
 
-  init(path: String, isWriter: Bool = false) throws {
-    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
-    // From here on `deinit` closes it, also where this throws.
-    let code = unsafe sqlite3_open_v2(path, &handle, flags, nil)
-    guard code == SQLITE_OK else { throw failure(code) }
-    _ = unsafe sqlite3_extended_result_codes(handle, 1)
+  init(path: String, _ use: Use) throws {
+    self.path = path
+    try open(path, use)
     // Another process may be writing.
     _ = unsafe sqlite3_busy_timeout(handle, Int32(Limits.databaseTime.milliseconds))
     try run("PRAGMA foreign_keys = ON")
-    guard isWriter else {
-      try run("PRAGMA query_only = ON")
-      return
+    switch use {
+    case .make, .write:
+      // Another program's file stays as it is.
+      let tables = try run(SQLDialect.sqlite.schemaTables).first
+      guard try tables?.integer(0) == 2 || tables?.integer(1) == 0 else {
+        throw StoreError.foreign("\(path) has tables, and none of them says its version")
+      }
+      // Readers do not wait for the writer, nor the writer for readers.
+      try run("PRAGMA journal_mode = WAL")
+      // A commit is on disk before it is answered, through a loss of power too.
+      try run("PRAGMA synchronous = FULL")
+    case .read: try run("PRAGMA query_only = ON")
+    case .look: try readAlone()
     }
-    // Readers do not wait for the writer, nor the writer for readers.
-    try run("PRAGMA journal_mode = WAL")
-    // A commit is on disk before it is answered, through a loss of power too.
-    try run("PRAGMA synchronous = FULL")
+  }
+
+  private func open(_ name: String, _ use: Use) throws {
+    let access =
+      switch use {
+      case .make: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+      case .write, .read: SQLITE_OPEN_READWRITE
+      case .look: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
+      }
+    // From here on `deinit` closes it, also where this throws.
+    let code = unsafe sqlite3_open_v2(name, &handle, access | SQLITE_OPEN_NOMUTEX, nil)
+    guard code == SQLITE_OK else { throw failure(code) }
+    _ = unsafe sqlite3_extended_result_codes(handle, 1)
+  }
+
+  /// A file that was written in WAL mode wants a file of shared memory beside it. Where none can be
+  /// made, and nothing waits in the WAL, nobody writes the file either.
+  private func readAlone() throws {
+    do { try run("SELECT COUNT(*) FROM sqlite_master") } catch StoreError.unavailable(let reason) {
+      var wal = stat()
+      guard unsafe stat(path + "-wal", &wal) != 0 || wal.st_size == 0 else {
+        throw StoreError.unavailable(
+          reason + "; \(path)-wal holds a part of it: copy both to a folder that can be written")
+      }
+      _ = unsafe sqlite3_close_v2(handle)
+      let name = path.utf8.map { byte in
+        // What means something in a URI.
+        [UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "%")].contains(byte)
+          ? "%" + Hex.encode([byte]) : String(UnicodeScalar(byte))
+      }.joined()
+      try open("file:\(name)?immutable=1", .look)
+    }
   }
 
   deinit {
@@ -120,9 +167,13 @@ import CSQLite
     case SQLITE_CONSTRAINT:
       // A trigger has its own words.
       return code == auth_sqlite_constraint_trigger ? .failed(reason) : .conflict
-    case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_IOERR, SQLITE_FULL, SQLITE_CANTOPEN, SQLITE_READONLY,
+    case SQLITE_FULL: return .full(path)
+    // The shared memory beside the file could not grow.
+    case SQLITE_IOERR where code == auth_sqlite_ioerr_shmsize: return .full(path)
+    case SQLITE_NOTADB: return .foreign("\(path) is not a file of SQLite")
+    case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_READONLY,
       SQLITE_NOMEM, SQLITE_INTERRUPT, SQLITE_ABORT:
-      return .unavailable(reason)
+      return .unavailable("\(path): \(reason)")
     default: return .failed(reason)
     }
   }

@@ -3,3 +3,4 @@
 
 // Swift does not see a macro that computes.
 static const int auth_sqlite_constraint_trigger = SQLITE_CONSTRAINT_TRIGGER;
+static const int auth_sqlite_ioerr_shmsize = SQLITE_IOERR_SHMSIZE;

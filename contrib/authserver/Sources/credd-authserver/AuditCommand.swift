@@ -14,7 +14,7 @@ struct AuditCommand: AsyncParsableCommand {
 
     func run() async throws {
       try await common.withStore { store, _ in
-        let entries = try await store.auditEntries(latest: max(1, limit), event: event)
+        let entries = try await store.auditEntries(latest: max(1, limit), AuditFilter(event: event))
         try common.show(
           ["time", "chain", "sequence", "event", "detail"],
           entries.map {

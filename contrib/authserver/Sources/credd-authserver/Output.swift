@@ -109,7 +109,7 @@ struct Failed: Error, CustomStringConvertible {
   init(_ error: StoreError) {
     let isPassing =
       switch error {
-      case .unavailable, .collided: true
+      case .unavailable, .full, .collided, .otherSchema, .denied: true
       default: false
       }
     self.init(error.description, isPassing ? .unavailable : .data)

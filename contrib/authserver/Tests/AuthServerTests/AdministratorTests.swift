@@ -188,6 +188,7 @@ struct AdministratorTests {
     let programs = try Programs(.sqlite)
     defer { programs.stop() }
     let host = try enrol(programs, "alice")
+    for statement in TestDatabase.beforeArchives(programs.database) { try sql(statement, programs) }
     try sql(
       "DROP TABLE adoptions; ALTER TABLE hosts DROP COLUMN host_group; DROP TABLE host_groups; "
         + "UPDATE schema_version SET version = 1", programs)

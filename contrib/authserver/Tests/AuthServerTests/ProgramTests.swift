@@ -154,7 +154,7 @@ struct ProgramTests {
     let store = try AuthStore(programs.database)
     let users = Set(try await store.users().map(\.identifier))
     let vouched = Set(
-      try await store.auditEntries(latest: 100_000, event: "token").map(\.detail))
+      try await store.auditEntries(latest: 100_000, AuditFilter(event: "token")).map(\.detail))
     for name in acknowledged {
       if let user = name.split(separator: ":").dropFirst().first {
         #expect(vouched.contains { $0.contains("\"user\":\"\(user)\"") })

@@ -179,6 +179,6 @@ struct TestServer: Sendable {
   }
 
   func events(_ event: String? = nil) async throws -> [AuditEntry] {
-    try await store.auditEntries(latest: 1000, event: event)
+    try await store.auditEntries(latest: 1000, AuditFilter(event: event))
   }
 }

@@ -96,6 +96,13 @@ import Testing
     #expect(try await store.verifyAudit(heads: []).faults == seen)
     let all = seen + ["entry 5 of chain c, which the log names, is missing"]
     #expect(try await store.verifyAudit(heads: logged).faults == all)
+    // All of a chain: only the log knows that there was one.
+    for statement in [
+      "DELETE FROM audit WHERE chain = 'c'", "DELETE FROM audit_heads WHERE chain = 'c'",
+    ] { _ = try Example.run(statement, place) }
+    #expect(try await store.verifyAudit(heads: []).faults == seen)
+    let gone = seen + ["chain c, which the log names, is gone"]
+    #expect(try await store.verifyAudit(heads: logged).faults == gone)
     await store.close()
   }
 }

@@ -36,7 +36,7 @@ import Testing
 
   /// As it was before there were groups of hosts.
   private static func backToTwo(_ place: AuthCore.Configuration.Database) throws {
-    for statement in [
+    for statement in TestDatabase.beforeArchives(place) + [
       "ALTER TABLE hosts DROP COLUMN host_group", "DROP TABLE host_groups",
       "UPDATE schema_version SET version = 2",
     ] { try Example.run(statement, place) }

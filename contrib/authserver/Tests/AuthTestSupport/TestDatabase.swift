@@ -28,6 +28,24 @@ public enum TestDatabase: String, Sendable, CaseIterable, CustomTestStringConver
   }
 }
 
+extension TestDatabase {
+  /// What takes a schema back to when nothing could be archived.
+  public static func beforeArchives(_ place: AuthCore.Configuration.Database) -> [String] {
+    switch place {
+    case .sqlite:
+      [
+        "DROP TRIGGER audit_no_delete", "DROP TABLE audit_starts",
+        "CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'no'); END",
+      ]
+    case .postgres:
+      [
+        "DROP TRIGGER audit_no_delete ON audit", "DROP FUNCTION audit_keeps_what_is_in_no_archive",
+        "DROP TABLE audit_starts",
+      ]
+    }
+  }
+}
+
 /// A folder that is removed with its owner.
 public final class TestFolder: Sendable {
   public let path: String
@@ -132,20 +150,8 @@ public final class PostgresServer: Sendable {
     return "postgresql://postgres@/test\(number)?host=\(folder.path)"
   }
 
-  /// Foundation waits until the descriptor closes by which it sees a process end. The server that
-  /// pg_ctl leaves running would keep it open.
-  private static let withoutDescriptors = """
-    for file in /proc/$$/fd/*; do
-      number=${file##*/}
-      if ((number > 2 && number != 255)); then eval "exec $number>&-"; fi
-    done
-    exec "$@"
-    """
-
   private func server(_ program: String, _ arguments: [String]) throws {
-    var command = [bin + "/" + program] + arguments
-    if getuid() == 0 { command = ["/usr/sbin/runuser", "-u", "postgres", "--"] + command }
-    try Command.run("/bin/bash", ["-c", Self.withoutDescriptors, "bash"] + command)
+    try Command.runAsPostgres([bin + "/" + program] + arguments)
   }
 }
 
@@ -157,6 +163,22 @@ public struct CommandFailed: Error, CustomStringConvertible {
 /// A program that runs and ends.
 public enum Command {
   private static let starting = NSLock()
+
+  /// Foundation waits until the descriptor closes by which it sees a process end. A server that is left
+  /// running would keep it open.
+  private static let withoutDescriptors = """
+    for file in /proc/$$/fd/*; do
+      number=${file##*/}
+      if ((number > 2 && number != 255)); then eval "exec $number>&-"; fi
+    done
+    exec "$@"
+    """
+
+  /// Runs what may leave a server running, and refuses to run as root.
+  static func runAsPostgres(_ command: [String]) throws {
+    let user = getuid() == 0 ? ["/usr/sbin/runuser", "-u", "postgres", "--"] : []
+    try run("/bin/bash", ["-c", withoutDescriptors, "bash"] + user + command)
+  }
 
   /// Starts a program, one at a time: one that starts at the same moment would inherit the descriptor
   /// by which Foundation sees the other one end.

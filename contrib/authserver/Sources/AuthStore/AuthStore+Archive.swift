@@ -1,0 +1,90 @@
+public import AuthCore
+
+extension AuthStore {
+  /// Where each chain starts that was archived: its last entry that is in an archive.
+  public func auditStarts() async throws -> [AuditHead] {
+    // A copy of an earlier version, which is only read, has none.
+    guard try await version() >= Migrations.versionWithArchives else { return [] }
+    let rows = try await database.read {
+      try $0.run("SELECT chain, sequence, hash FROM audit_starts ORDER BY chain")
+    }
+    return try rows.map {
+      AuditHead(chain: try $0.text(0), sequence: try $0.integer(1), hash: try $0.text(2))
+    }
+  }
+
+  /// Hands over the entries that are older than a time: of each chain up to the first that is not.
+  ///
+  /// - Returns: where the chains start once these entries are gone. Throws where one is broken.
+  public func oldEntries(
+    before time: Timestamp, _ take: (AuditEntry) throws -> Void
+  ) async throws -> [AuditHead] {
+    let starts = try await auditStarts()
+    var new: [AuditHead] = []
+    for head in try await auditHeads() {
+      let start = starts.first { $0.chain == head.chain } ?? AuditHead(chain: head.chain)
+      var verifier = AuditVerifier(chain: head.chain, after: start, heads: [head])
+      var isOld = true
+      while isOld {
+        let page = try await auditPage(of: head.chain, after: verifier.head.sequence)
+        let old = page.prefix { $0.time < time }
+        for entry in old {
+          verifier.take(entry)
+          if let fault = verifier.fault { throw StoreError.failed("the audit is broken: " + fault) }
+          try take(entry)
+        }
+        isOld = !page.isEmpty && old.count == page.count
+      }
+      if verifier.head != start { new.append(verifier.head) }
+    }
+    return new
+  }
+
+  /// Lets chains start behind the entries that an archive holds now; `removeArchived` then removes
+  /// them.
+  ///
+  /// - Returns: false where another archive was made meanwhile.
+  public func startAudit(
+    after new: [AuditHead], insteadOf old: [AuditHead], trail: AuditTrail
+  ) async throws -> Bool {
+    let dialect = database.dialect
+    return try await write(trail) { connection in
+      if dialect == .postgres {
+        try connection.run("LOCK TABLE audit_starts IN SHARE ROW EXCLUSIVE MODE")
+      }
+      let rows = try connection.run("SELECT chain, sequence, hash FROM audit_starts ORDER BY chain")
+      let now = try rows.map {
+        AuditHead(chain: try $0.text(0), sequence: try $0.integer(1), hash: try $0.text(2))
+      }
+      guard now == old else { return false }
+      for head in new {
+        try connection.run(
+          "INSERT INTO audit_starts (chain, sequence, hash) VALUES (?, ?, ?) ON CONFLICT (chain) "
+            + "DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash",
+          .text(head.chain), .integer(head.sequence), .text(head.hash))
+      }
+      return true
+    }
+  }
+
+  /// Removes the entries that an archive holds, in small pieces, so that nobody waits for it.
+  public func removeArchived() async throws {
+    for start in try await auditStarts() {
+      while try await removePiece(of: start) {}
+    }
+  }
+
+  /// False where nothing was left.
+  private func removePiece(of start: AuditHead) async throws -> Bool {
+    try await database.write { connection in
+      let first = try connection.run(
+        "SELECT MIN(sequence) FROM audit WHERE chain = ?", .text(start.chain)
+      ).first?.optionalInteger(0)
+      guard let first, first <= start.sequence else { return false }
+      try connection.run(
+        "DELETE FROM audit WHERE chain = ? AND sequence <= ?", .text(start.chain),
+        .integer(min(first + 999, start.sequence)))
+      return true
+    }
+  }
+}
