@@ -22,8 +22,9 @@ public struct AccountService: Sendable {
   }
 
   /// - Parameter address: of a client on the network; nil where a proxy stands before the server.
-  public func register(
-    username: String, password: String, invitation: String?, from address: String?
+  func register(
+    username: String, password: String, invitation: String?, from address: String?,
+    origin: RequestOrigin
   ) async throws -> String {
     let ticket = try checkInvitation(invitation)
     let user = try newUser(username)
@@ -37,7 +38,7 @@ public struct AccountService: Sendable {
     let hash = try await hasher.hash(password, places: Limits.waitingHashes / 2)
     let outcome = try await store.register(
       user, password: hash, invitation: ticket, avoidsEnrolments: configuration.sharedNames,
-      now: now(), trail: audit.trail("registered", ["user": user.text]))
+      now: now(), trail: audit.trail("registered", origin.members(["user": user.text])))
     switch outcome {
     case .done: break
     case .nameTaken, .nameCovered:
@@ -79,8 +80,9 @@ public struct AccountService: Sendable {
   }
 
   /// - Returns: the sign-in's token, and who signed in.
-  public func login(
-    proof: HostProof?, username: String, password: String, provider: String?
+  func login(
+    proof: HostProof?, username: String, password: String, provider: String?,
+    origin: RequestOrigin
   ) async throws -> (session: String, identifier: String) {
     let time = now()
     guard let proof, let host = try await store.host(of: proof, now: time), host.isValid(at: time)
@@ -98,12 +100,12 @@ public struct AccountService: Sendable {
       let members = [
         "host": host.name, "user": user?.record.identifier ?? "unknown", "reason": "LoginFailed",
       ]
-      try await audit.write([AuditNote("loginFailed", members, at: now())])
+      try await audit.write([AuditNote("loginFailed", origin.members(members), at: now())])
       throw Refusal.loginFailed
     }
     let kept = try await renew(user.record, password)
     try await store.endGuess(keys, now: now())
-    return try await open(user.record.identifier, on: host, provider, password: kept)
+    return try await open(user.record.identifier, on: host, provider, password: kept, origin)
   }
 
   private func provider(_ provider: String?, of host: Enrolment) throws(Refusal) -> String {
@@ -135,7 +137,8 @@ public struct AccountService: Sendable {
   }
 
   private func open(
-    _ identifier: String, on host: Enrolment, _ provider: String, password: String
+    _ identifier: String, on host: Enrolment, _ provider: String, password: String,
+    _ origin: RequestOrigin
   ) async throws -> (session: String, identifier: String) {
     var random = SystemRandomNumberGenerator()
     let ticket = Ticket(.session, random: &random)
@@ -143,21 +146,21 @@ public struct AccountService: Sendable {
     let session = SignInSession(
       id: ticket.id, hash: ticket.hash, host: host.name, identifier: identifier,
       provider: provider, created: time, expires: time + configuration.sessionLifetime)
-    let trail = audit.trail("login", ["host": host.name, "user": identifier])
+    let trail = audit.trail("login", origin.members(["host": host.name, "user": identifier]))
     guard try await store.open(session, on: host, password: password, trail: trail) else {
       throw Refusal.loginFailed
     }
     return (ticket.text, identifier)
   }
 
-  public func logout(proof: HostProof?, session: String?) async throws {
+  func logout(proof: HostProof?, session: String?, origin: RequestOrigin) async throws {
     let time = now()
     guard let proof, let host = try await store.host(of: proof, now: time), host.isValid(at: time)
     else { throw Refusal.hostNotAuthorized }
     guard let session, let ticket = Ticket(session, .session),
       let closed = try await store.close(session: ticket, host: host.name, now: time)
     else { throw Refusal.sessionUnknown }
-    let members = ["host": host.name, "user": closed.identifier]
+    let members = origin.members(["host": host.name, "user": closed.identifier])
     try await audit.write([AuditNote("logout", members, at: time)])
   }
 }

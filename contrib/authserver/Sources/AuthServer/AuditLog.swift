@@ -1,6 +1,5 @@
-public import AuthCore
-public import AuthStore
-import Logging
+import AuthCore
+import AuthStore
 
 /// Writes to the audit. What waits is written together, so that many callbacks at once cost one
 /// commit; each goes on when its own entry is on disk.
@@ -15,15 +14,21 @@ public actor AuditLog {
   private let chain: String
   private let now: @Sendable () -> Timestamp
   private let metrics: Metrics
+  private let faults: DatabaseFaults
+  private var bounds = AuditBounds()
+  /// Entries with a number that could not be written yet.
+  private var numbers: [AuditNote] = []
   private var waiting: [Waiting] = []
   private var isWriting = false
   /// Enough for every callback that waits, so that one commit takes them all.
   private static let atOnce = 512
 
-  public init(
-    store: AuthStore, chain: String, metrics: Metrics, now: @escaping @Sendable () -> Timestamp
+  init(
+    store: AuthStore, chain: String, metrics: Metrics, faults: DatabaseFaults,
+    now: @escaping @Sendable () -> Timestamp
   ) {
     self.store = store
+    self.faults = faults
     self.chain = chain
     self.metrics = metrics
     self.now = now
@@ -34,14 +39,38 @@ public actor AuditLog {
     AuditTrail(chain: chain, AuditNote(event, members, at: now()))
   }
 
-  public func write(
-    _ notes: [AuditNote], identities: [IdentityRecord] = []
+  /// - Parameters:
+  ///   - source: who could have such notes written as often as they like. Of these the first of a while
+  ///     are written, and then their number.
+  ///   - isWhole: see ``AuditBounds``.
+  func write(
+    _ notes: [AuditNote], identities: [IdentityRecord] = [], from source: String? = nil,
+    isWhole: Bool = false
   ) async throws {
+    var notes = notes
+    if let source {
+      notes = notes.flatMap { bounds.admit($0, from: source, isWhole: isWhole) }
+      guard !notes.isEmpty || !identities.isEmpty else { return }
+    }
     try await withCheckedThrowingContinuation { continuation in
       waiting.append(Waiting(notes: notes, identities: identities, continuation: continuation))
       guard !isWriting else { return }
       isWriting = true
       Task { await writeAll() }
+    }
+  }
+
+  /// Writes the numbers of what was not written one by one.
+  ///
+  /// - Parameter all: also of the time that is not over yet: the server stops.
+  func writeNumbers(all: Bool = false) async {
+    numbers += bounds.end(at: now(), all: all)
+    guard !numbers.isEmpty else { return }
+    let due = numbers
+    numbers = []
+    do { try await write(due) } catch {
+      faults.note(error)
+      numbers = due + numbers
     }
   }
 
@@ -60,12 +89,11 @@ public actor AuditLog {
       try await store.commit(
         Self.latest(batch.flatMap(\.identities)), notes: notes, chain: chain, now: now())
       metrics.count("credd_authserver_audit_entries_total", by: notes.count)
+      faults.end()
       for item in batch { item.continuation.resume() }
-    } catch StoreError.unavailable(let reason) {
+    } catch let error as StoreError where error.isPassing {
       // Those behind would wait for the same answer.
-      for item in batch + waiting {
-        item.continuation.resume(throwing: StoreError.unavailable(reason))
-      }
+      for item in batch + waiting { item.continuation.resume(throwing: error) }
       waiting = []
     } catch {
       guard batch.count > 1 else {

@@ -7,6 +7,8 @@ public struct Peer: Sendable, Equatable {
   /// What tries are counted by: the address, of IPv6 the first 64 bits, because whoever has one
   /// address there has all that begin so. Nil on a Unix socket.
   public let source: String?
+  /// The whole address, for the audit; nil on a Unix socket.
+  public let address: String?
   /// On this machine.
   public let isLocal: Bool
 
@@ -20,13 +22,20 @@ public struct Peer: Sendable, Equatable {
     case nil: return nil
     case .unixDomainSocket:
       source = nil
+      address = nil
       isLocal = true
     case .v4, .v6:
       guard let remote = channel.remoteAddress else { return nil }
       switch remote {
-      case .v6(let address): (source, isLocal) = Self.read(address.address)
+      case .v6(let full):
+        let (source, isLocal) = Self.read(full.address)
+        self.source = source
+        self.isLocal = isLocal
+        // One of IPv4 is written as such.
+        address = source.hasSuffix("/64") ? remote.ipAddress : source
       case .v4, .unixDomainSocket:
         source = remote.ipAddress
+        address = remote.ipAddress
         isLocal = remote.ipAddress?.hasPrefix("127.") ?? false
       }
     }

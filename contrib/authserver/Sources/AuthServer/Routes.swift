@@ -11,17 +11,19 @@ struct Routes: Responder {
   let sample: SampleService?
   let metrics: Metrics
   let log: Logger
+  let faults: DatabaseFaults
   private let longBodies = Places(Limits.longBodies)
 
   init(
     tokens: TokenService, accounts: AccountService, sample: SampleService?, metrics: Metrics,
-    log: Logger
+    log: Logger, faults: DatabaseFaults
   ) {
     self.tokens = tokens
     self.accounts = accounts
     self.sample = sample
     self.metrics = metrics
     self.log = log
+    self.faults = faults
   }
 
   /// Paths, and the methods that they take.
@@ -53,7 +55,7 @@ struct Routes: Responder {
     switch error {
     case let refusal as Refusal: return refusal
     case let error as StoreError:
-      log.error("database", metadata: ["reason": "\(error)"])
+      faults.note(error)
       return .databaseAway
     case is CancellationError:
       return Refusal(503, "ShuttingDown", "the server is about to stop", retryAfter: 2)
@@ -115,7 +117,7 @@ struct Routes: Responder {
       provider: body.provider, user: body.user, identityID: body.identityID, logins: body.logins,
       isForced: request.headers["cache-control"].contains {
         $0.lowercased().contains("no-cache")
-      })
+      }, origin: RequestOrigin(address: request.connection.peer.address, proof: proof))
     let token = try await tokens.token(for: call)
     return Response(
       200,
@@ -157,7 +159,8 @@ struct Routes: Responder {
     guard let proof = credentials.proof else { throw Refusal.hostNotAuthorized }
     let body = try await request.json(upTo: Limits.smallBodyBytes, LoginBody.init)
     let (session, identifier) = try await accounts.login(
-      proof: proof, username: body.username, password: body.password, provider: body.provider)
+      proof: proof, username: body.username, password: body.password, provider: body.provider,
+      origin: RequestOrigin(address: request.connection.peer.address, proof: proof))
     return Response(
       200, json: ["SessionToken": session, "DeveloperUserIdentifier": identifier])
   }
@@ -166,7 +169,10 @@ struct Routes: Responder {
   private func logout(_ request: Request) async throws -> Response {
     let credentials = try request.credentials()
     _ = try await request.body.collect(upTo: Limits.smallBodyBytes)
-    try await accounts.logout(proof: credentials.proof, session: credentials.session)
+    try await accounts.logout(
+      proof: credentials.proof, session: credentials.session,
+      origin: RequestOrigin(
+        address: request.connection.peer.address, proof: credentials.proof))
     return Response(200, json: [:])
   }
 
@@ -189,7 +195,8 @@ struct Routes: Responder {
     let body = try await request.json(upTo: Limits.smallBodyBytes, RegisterBody.init)
     let name = try await accounts.register(
       username: body.username, password: body.password, invitation: body.invitation,
-      from: request.connection.peer.source)
+      from: request.connection.peer.source,
+      origin: RequestOrigin(address: request.connection.peer.address))
     return Response(201, json: ["Username": name])
   }
 
@@ -250,6 +257,8 @@ private final class Places: Sendable {
 struct AdminRoutes: Responder {
   let store: AuthStore
   let metrics: Metrics
+  let faults: DatabaseFaults
+  let now: @Sendable () -> Timestamp
 
   func respond(to request: Request) async -> Response {
     guard request.method == .GET else {
@@ -259,19 +268,26 @@ struct AdminRoutes: Responder {
     case "/metrics":
       return Response(
         200, type: "text/plain; version=0.0.4; charset=utf-8", Array(metrics.text.utf8))
-    case "/readyz":
-      do {
-        let version = try await store.version()
-        guard version == AuthStore.schemaVersion else {
-          return Response(
-            Refusal(503, "SchemaOutdated", "the schema is version \(version)", retryAfter: 5))
-        }
-        return Response(200, json: ["Status": "ready"])
-      } catch {
-        return Response(.databaseAway)
-      }
+    case "/readyz": return await readiness()
     case "/healthz": return Response(200, json: ["Status": "ok"])
     default: return Response(Refusal(404, "NotFound", "there is nothing at this path"))
+    }
+  }
+
+  /// A newer server that came beside this one may have brought the schema further: it only adds to it.
+  func readiness() async -> Response {
+    do {
+      let version = try await store.version()
+      guard version >= AuthStore.schemaVersion else {
+        return Response(
+          Refusal(503, "SchemaOutdated", "the schema is version \(version)", retryAfter: 5))
+      }
+      try await store.checkWritable(now: now())
+      faults.end()
+      return Response(200, json: ["Status": "ready"])
+    } catch {
+      faults.note(error)
+      return Response(Refusal(503, "DatabaseUnavailable", "\(error)", retryAfter: 5))
     }
   }
 }

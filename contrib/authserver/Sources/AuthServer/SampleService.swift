@@ -55,7 +55,7 @@ public struct SampleService: Sendable {
     let salted = sampleProtocol.salted(username: username, password: password)
     let outcome = try await store.register(
       user, password: salted, invitation: nil, avoidsEnrolments: false, now: now(),
-      trail: audit.trail("registered", ["user": user.text]))
+      trail: audit.trail("registered", ["address": address, "user": user.text]))
     guard outcome == .done else { throw Refusal(406, "UsernameExists", "the user name is taken") }
     return ""
   }
@@ -79,14 +79,14 @@ public struct SampleService: Sendable {
         .equalsInConstantTime(signature),
       try await store.useSignature(signature, of: user.text, now: now())
     else {
-      let members = ["source": address, "user": record?.identifier ?? "unknown"]
+      let members = ["address": address, "user": record?.identifier ?? "unknown"]
       try await audit.write([AuditNote("loginFailed", members, at: now())])
       throw Self.mismatch
     }
     var random = SystemRandomNumberGenerator()
     let device = SampleDevice(
       uid: uid, identifier: user.text, key: Hex.random(bytes: 16, &random), created: now())
-    let trail = audit.trail("login", ["source": address, "user": user.text, "device": uid])
+    let trail = audit.trail("login", ["address": address, "user": user.text, "device": uid])
     guard try await store.keep(device, password: salted, trail: trail) else { throw Self.mismatch }
     try await store.endGuess(keys, now: now())
     return try seal(SampleProtocol.loginReply(key: device.key), String(salted.prefix(32)))
@@ -123,7 +123,7 @@ public struct SampleService: Sendable {
     let recorded = try await store.identities(of: user.text).first { $0.pool == pool.name }?.id
     let grant = TokenService.Grant(
       user: user, pool: pool, source: "sample", means: "sample", recorded: recorded,
-      claimed: identityID)
+      claimed: identityID, origin: RequestOrigin(address: address))
     let token = try await tokens.issue(grant, isForced: false)
     return try seal(
       SampleProtocol.tokenReply(
@@ -135,7 +135,7 @@ public struct SampleService: Sendable {
     if let pause = try await store.beginGuess(.init(device: uid, source: address), now: now()) {
       return Refusal(429, "TooManyAttempts", "wait a moment", retryAfter: pause.retryAfter)
     }
-    let members = ["source": address, "device": uid]
+    let members = ["address": address, "device": uid]
     try await audit.write([AuditNote("refused", members, at: now())])
     return Self.mismatch
   }

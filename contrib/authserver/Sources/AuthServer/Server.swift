@@ -34,7 +34,8 @@ public struct Server: Sendable {
   private let options: Options
   public let store: AuthStore
   public let metrics = Metrics()
-  private let audit: AuditLog
+  let audit: AuditLog
+  private let faults: DatabaseFaults
 
   /// Opens the database, and brings its schema up to date.
   public init(_ options: Options) async throws {
@@ -42,7 +43,9 @@ public struct Server: Sendable {
     store = try AuthStore(options.configuration.database)
     try await store.migrate()
     let chain = Self.chain(options.configuration.listen, on: options.hostName)
-    audit = AuditLog(store: store, chain: chain, metrics: metrics, now: options.now)
+    faults = DatabaseFaults(log: options.log, metrics: metrics, now: options.now)
+    audit = AuditLog(
+      store: store, chain: chain, metrics: metrics, faults: faults, now: options.now)
   }
 
   /// One chain for each server: two on one machine listen on two addresses.
@@ -98,15 +101,19 @@ public struct Server: Sendable {
       }
       housekeeping.cancel()
       await housekeeping.value
+      await audit.writeNumbers(all: true)
       await logHeads()
     }.value
+  }
+
+  var admin: AdminRoutes {
+    AdminRoutes(store: store, metrics: metrics, faults: faults, now: options.now)
   }
 
   /// Binds all sockets, and says so.
   private func listen(_ routes: Routes, _ tls: TLSContexts?) async throws -> [Listener] {
     var listeners: [Listener] = []
     if let address = options.configuration.adminListen {
-      let admin = AdminRoutes(store: store, metrics: metrics)
       listeners.append(
         try await Listener(
           .address(address), responder: admin, tls: nil,
@@ -159,7 +166,8 @@ public struct Server: Sendable {
         now: options.now)
     }
     return Routes(
-      tokens: tokens, accounts: accounts, sample: sample, metrics: metrics, log: options.log)
+      tokens: tokens, accounts: accounts, sample: sample, metrics: metrics, log: options.log,
+      faults: faults)
   }
 
   /// What systemd has passed, or what the configuration names.
@@ -176,18 +184,35 @@ public struct Server: Sendable {
 }
 
 extension Server {
-  /// What is done every hour: the ends of the audit's chains go to the log, and what has ended goes.
   private func keepHouse() async {
+    var minute = 0
     while !Task.isCancelled {
-      await logHeads()
-      do {
-        try await store.sweep(now: options.now())
-      } catch {
-        options.log.warning(
-          "what has ended could not be removed", metadata: ["reason": "\(error)"])
-      }
-      try? await Task.sleep(for: .seconds(3600))
+      if minute % 60 == 0 { await hourly() }
+      await eachMinute()
+      minute += 1
+      try? await Task.sleep(for: .seconds(60))
     }
+  }
+
+  /// The ends of the audit's chains go to the log, and what has ended goes.
+  private func hourly() async {
+    await logHeads()
+    do {
+      try await store.sweep(now: options.now())
+    } catch {
+      options.log.warning(
+        "what has ended could not be removed", metadata: ["reason": "\(error)"])
+    }
+    await store.keepReserve()
+  }
+
+  /// A full disk is in the log before a host is refused for it.
+  private func eachMinute() async {
+    await audit.writeNumbers()
+    do {
+      try await store.checkWritable(now: options.now())
+      faults.end()
+    } catch { faults.note(error) }
   }
 
   /// Of all chains: the administrator's commands have no log of their own.

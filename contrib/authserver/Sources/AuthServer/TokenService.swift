@@ -15,6 +15,7 @@ public struct TokenCall: Sendable {
   public var logins: [String: String]
   /// `Cache-Control: no-cache`: the one at hand was refused.
   public var isForced: Bool
+  var origin = RequestOrigin()
 }
 
 /// Answers token callbacks: decides, asks Cognito, remembers.
@@ -61,10 +62,16 @@ public final class TokenService: Sendable {
     var claimed: String?
     var logins: [String: String] = [:]
     var mayAdoptGuests = false
+    var origin = RequestOrigin()
 
     func note(_ event: String, _ more: [String: String] = [:], at now: Timestamp) -> AuditNote {
       let members = ["host": source, "user": user.text, "pool": pool.name, "means": means]
-      return AuditNote(event, members.merging(more) { $1 }, at: now)
+      return AuditNote(event, origin.members(members.merging(more) { $1 }), at: now)
+    }
+
+    /// A token that is at hand can be had as often as somebody likes.
+    var whoAsks: String {
+      "\(source) \(user.text) \(pool.name) \(origin.address) \(origin.token ?? "")"
     }
   }
 
@@ -87,7 +94,7 @@ public final class TokenService: Sendable {
       var grant = Grant(
         user: user, pool: pool, source: facts.host.name, means: decision.means.rawValue,
         recorded: facts.identityID, claimed: call.identityID,
-        mayAdoptGuests: decision.mayAdoptGuests)
+        mayAdoptGuests: decision.mayAdoptGuests, origin: call.origin)
       var notes: [AuditNote] = []
       if decision.mayLink {
         grant.logins = call.logins
@@ -102,7 +109,9 @@ public final class TokenService: Sendable {
         "host": facts.host.name, "user": user.text, "pool": pool?.name ?? "unknown",
         "reason": refusal.code,
       ]
-      try await audit.write([AuditNote("refused", members, at: now())])
+      try await audit.write(
+        [AuditNote("refused", call.origin.members(members), at: now())],
+        from: "\(facts.host.name) \(call.origin.address)")
       throw refusal
     }
   }
@@ -154,7 +163,7 @@ public final class TokenService: Sendable {
     {
       metrics.count("credd_authserver_tokens_total", "result=\"reused\"")
       let note = grant.note("tokenReused", ["identityId": kept.identityID], at: now())
-      try await audit.write(notes + [note])
+      try await audit.write(notes + [note], from: grant.whoAsks, isWhole: true)
       return CognitoToken(identityID: kept.identityID, token: kept.token)
     }
     let (flight, isFirst) = state.withLock { state in
@@ -166,7 +175,7 @@ public final class TokenService: Sendable {
     let token = try await flight.value
     if !isFirst {
       let note = grant.note("tokenReused", ["identityId": token.identityID], at: now())
-      try await audit.write(notes + [note])
+      try await audit.write(notes + [note], from: grant.whoAsks, isWhole: true)
     }
     return token
   }
