@@ -4,17 +4,27 @@ import AuthStore
 
 struct AuditCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "audit", abstract: "Who vouched for whom.", subcommands: [List.self, Verify.self])
+    commandName: "audit", abstract: "Who vouched for whom.",
+    subcommands: [List.self, Verify.self, Archive.self])
 
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Show the latest entries.")
     @OptionGroup var common: Common
     @Option(help: "How many.") var limit = 50
     @Option(help: "Of one kind alone, as token or refused.") var event: String?
+    @Option(help: "Of one host alone.") var host: String?
+    @Option(help: "Of one user alone, as 'user list' shows it.") var user: String?
+    @Option(help: "From then on: 2026-01-31, 2026-01-31T12:00:00Z, or 24h for a day ago.")
+    var since: String?
+    @Option(help: "Before that, in the same form.") var until: String?
 
     func run() async throws {
-      try await common.withStore { store, _ in
-        let entries = try await store.auditEntries(latest: max(1, limit), AuditFilter(event: event))
+      guard limit > 0 else { throw Failed("--limit \(limit) is not a number from 1 on", .usage) }
+      var filter = AuditFilter(event: event, host: host, user: user)
+      filter.since = try since.map { try AuditTime.read($0, "--since") }
+      filter.until = try until.map { try AuditTime.read($0, "--until") }
+      try await common.withStore(.read) { store, _ in
+        let entries = try await store.auditEntries(latest: limit, filter)
         try common.show(
           ["time", "chain", "sequence", "event", "detail"],
           entries.map {
@@ -26,26 +36,18 @@ struct AuditCommand: AsyncParsableCommand {
       }
     }
   }
+}
 
-  struct Verify: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Follow all chains from their start; exit status 1 where one is broken.")
-    @OptionGroup var common: Common
-    @Option(help: "An end that the log has kept, CHAIN:SEQUENCE:HASH; may be given again.")
-    var head: [String] = []
-
-    func run() async throws {
-      let heads = try head.map { text in
-        guard let head = AuditHead(text) else { throw Failed("\(text) is not CHAIN:SEQUENCE:HASH") }
-        return head
-      }
-      try await common.withStore { store, _ in
-        let (ends, faults) = try await store.verifyAudit(heads: heads)
-        try common.show(
-          ["chain", "entries", "hash"],
-          ends.map { [.text($0.chain), .number($0.sequence), .text($0.hash)] })
-        guard faults.isEmpty else { throw Failed(faults.joined(separator: "\n"), .negative) }
-      }
+/// A time on the command line.
+enum AuditTime {
+  static func read(_ text: String, _ name: String) throws -> Timestamp {
+    let whole = text.utf8.count == 10 ? text + "T00:00:00Z" : text
+    if let time = Timestamp(iso8601: whole) { return time }
+    // A number alone would be seconds, which nobody means.
+    if text.last?.isNumber == false, let interval = Interval(text) {
+      return Timestamp.now + Interval(milliseconds: -interval.milliseconds)
     }
+    throw Failed(
+      "\(name) \(text.visible) is not as 2026-01-31, 2026-01-31T12:00:00Z or 24h", .usage)
   }
 }

@@ -44,7 +44,7 @@ struct Program: AsyncParsableCommand {
     version: Server.version,
     subcommands: [
       Serve.self, HostCommand.self, UserCommand.self, InviteCommand.self, LinkCommand.self,
-      AuditCommand.self, Migrate.self,
+      AuditCommand.self, Backup.self, Migrate.self,
     ])
 }
 
@@ -59,8 +59,7 @@ struct Common: ParsableArguments {
   static var hostName: String { ProcessInfo.processInfo.hostName }
 
   /// Who has called this program, before it becomes another user.
-  static let administrator =
-    ProcessInfo.processInfo.environment["SUDO_USER"] ?? ProcessInfo.processInfo.userName
+  static let administrator = Administrator.name()
 
   func read() throws -> AuthCore.Configuration {
     var files: [(name: String, text: String)] = []
@@ -99,11 +98,6 @@ struct Common: ParsableArguments {
     }
   }
 
-  func open(_ database: AuthCore.Configuration.Database) throws -> AuthStore {
-    try becomeOwner(of: database)
-    return try AuthStore(database)
-  }
-
   /// Does nothing where there is no such user.
   private static func become(_ name: String) throws {
     guard let user = unsafe getpwnam(name) else { return }
@@ -114,30 +108,49 @@ struct Common: ParsableArguments {
     }
   }
 
-  /// The database, for one command of the administrator. The end of the chain that it has added to goes
-  /// to the system's log at once: the database alone does not show that the command was cut off.
+  /// The database, for one command of the administrator. What it has added to its chain goes to the
+  /// system's log at once: the database alone does not show that the command was cut off.
+  ///
+  /// - Parameter staysCaller: root goes on as such where the database is a file.
   func withStore<T>(
+    _ access: StoreAccess = .change, staysCaller: Bool = false,
     _ body: (AuthStore, AuthCore.Configuration) async throws -> T
   ) async throws -> T {
     let configuration = try read()
     do {
-      let store = try open(configuration.database)
-      try await store.migrate()
+      if case .sqlite = configuration.database, staysCaller {
+      } else {
+        try becomeOwner(of: configuration.database)
+      }
+      let store = try AuthStore(configuration.database, access)
+      try await store.checkSchema(isReading: access == .read)
       let before = try await store.auditHead(of: Self.chain)
       let outcome: Result<T, any Error>
       do { outcome = .success(try await body(store, configuration)) } catch {
         outcome = .failure(error)
       }
-      if let head = try? await store.auditHead(of: Self.chain), head != before {
-        let log = Logger(label: "credd-authserver") {
-          StructuredLog(label: $0, level: .notice, write: StructuredLog.syslog)
-        }
-        log.notice("audit head", metadata: ["head": "\(head.text)"])
+      if let acts = try? await store.auditPage(of: Self.chain, after: before?.sequence ?? 0) {
+        for act in acts { Self.log([act.head], act) }
       }
       await store.close()
       return try outcome.get()
     } catch let error as StoreError {
       throw Failed(error)
+    }
+  }
+
+  /// Ends of chains, and what was done where it is known: after a restore, the database knows less.
+  static func log(_ heads: [AuditHead], _ act: AuditEntry? = nil) {
+    let log = Logger(label: "credd-authserver") {
+      StructuredLog(label: $0, level: .notice, write: StructuredLog.syslog)
+    }
+    for head in heads {
+      var metadata: Logger.Metadata = ["head": "\(head.text)"]
+      if let act {
+        metadata["event"] = "\(act.event)"
+        metadata["detail"] = "\(act.detail)"
+      }
+      log.notice("audit head", metadata: metadata)
     }
   }
 
@@ -199,7 +212,8 @@ struct Migrate: AsyncParsableCommand {
   func run() async throws {
     let configuration = try common.read()
     do {
-      let store = try common.open(configuration.database)
+      try common.becomeOwner(of: configuration.database)
+      let store = try AuthStore(configuration.database)
       let before = try await store.migrate()
       await store.close()
       try common.say(

@@ -1,0 +1,37 @@
+import ArgumentParser
+import AuthCore
+import AuthStore
+
+struct Backup: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Copy the database into a new file, while the server runs.")
+  @OptionGroup var common: Common
+  @Argument(help: "A file that is not there yet.") var file: String
+
+  func run() async throws {
+    let configuration = try common.read()
+    guard case .sqlite = configuration.database else {
+      throw Failed(
+        "the database is PostgreSQL, whose own program copies it: pg_dump -Fc -f \(file) URL",
+        .usage)
+    }
+    // Root stays root here: the copy may lie where the server's user may not go. What SQLite makes
+    // beside the database belongs to its owner all the same.
+    let copy = try NewFile(file)
+    let time = Timestamp.now
+    do {
+      let store = try AuthStore(configuration.database, .read)
+      try await store.checkSchema(isReading: true)
+      try await store.copy(to: copy.temporary)
+      await store.close()
+    } catch StoreError.full {
+      throw Failed("no room is left for \(file)", .unavailable)
+    } catch let error as StoreError {
+      throw Failed(error)
+    }
+    let bytes = try copy.publish()
+    try common.say(
+      "\(file) has the database of \(time.iso8601): \(bytes) bytes",
+      ["file": .text(file), "time": .text(time.iso8601), "bytes": .number(bytes)])
+  }
+}

@@ -1,0 +1,68 @@
+import Glibc
+
+/// A file that is written beside its place, for its owner alone, and appears there once it is whole. No
+/// other file goes for it.
+final class NewFile {
+  let path: String
+  /// Where it is written.
+  let temporary: String
+  private let folder: String
+  private let descriptor: Int32
+
+  init(_ path: String) throws {
+    self.path = path
+    let slash = path.lastIndex(of: "/")
+    folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    guard unsafe access(path, F_OK) != 0 else { throw NewFile.taken(path) }
+    var template = Array("\(folder)/.credd-authserver.XXXXXX".utf8CString)
+    descriptor = unsafe mkstemp(&template)
+    guard descriptor >= 0 else { throw NewFile.failed(path) }
+    temporary = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  deinit {
+    _ = unsafe unlink(temporary)
+    close(descriptor)
+  }
+
+  private static func taken(_ path: String) -> Failed {
+    Failed("\(path) is there already: name a file that is not", .usage)
+  }
+
+  private static func failed(_ path: String) -> Failed {
+    Failed("\(path) cannot be written: \(unsafe String(cString: strerror(errno)))", .unavailable)
+  }
+
+  func write(_ bytes: [UInt8]) throws {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes { bytes in
+        unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+      }
+      guard count > 0 || errno == EINTR else { throw NewFile.failed(path) }
+      rest = rest.dropFirst(max(0, count))
+    }
+  }
+
+  /// Puts it in its place. What returns is on disk.
+  ///
+  /// - Returns: its length.
+  func publish() throws -> Int64 {
+    var state = stat()
+    guard fsync(descriptor) == 0, unsafe fstat(descriptor, &state) == 0 else {
+      throw NewFile.failed(path)
+    }
+    guard unsafe link(temporary, path) == 0 else {
+      throw errno == EEXIST ? NewFile.taken(path) : NewFile.failed(path)
+    }
+    let directory = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    if directory >= 0 {
+      fsync(directory)
+      close(directory)
+    }
+    return Int64(state.st_size)
+  }
+
+  /// Takes it away again.
+  func withdraw() { _ = unsafe unlink(path) }
+}
