@@ -126,6 +126,7 @@ def authserver(program, folder, name, database, cognito):
         f"[server]\nlisten = 127.0.0.1:{port}\nadmin_listen = none\ndatabase = {database}\n"
         f"quota = 10000/s\n[aws]\ncognito_endpoint = {cognito}\n"
         f"[pool work]\nidentity_pool_id = {POOL}\ndeveloper_provider = login.example.app\n")
+    subprocess.run([program, "migrate", "--config", configuration], check=True, capture_output=True)
     admin = subprocess.run(
         [program, "host", "enrol", "web1", "--pool", "work", "--vouches", "*", "--json", "--config",
          configuration], check=True, capture_output=True, text=True)

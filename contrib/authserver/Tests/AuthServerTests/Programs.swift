@@ -28,6 +28,8 @@ final class Programs: Sendable {
   let folder: TestFolder
   let sandbox: String
   private let running = Mutex<[Process]>([])
+  /// Commands want the schema, and make none.
+  private let hasSchema = Mutex(false)
 
   convenience init(_ kind: TestDatabase) throws { try self.init(try kind.make()) }
 
@@ -137,6 +139,12 @@ final class Programs: Sendable {
     environment: [String: String] = [:], expecting status: Int32 = 0
   ) throws -> String {
     let socket = folder.path + "/s"
+    if !["migrate", "serve"].contains(arguments.first), !hasSchema.withLock({ $0 }) {
+      let plain = try configuration(listen: socket, admin: socket + "-admin")
+      let migrated = try? Command.run(
+        Self.program, ["migrate", "--config", plain], environment: Self.environment)
+      hasSchema.withLock { $0 = migrated != nil }
+    }
     let configuration = try configuration(listen: socket, admin: socket + "-admin", more)
     return try Command.run(
       Self.program, arguments + ["--config", configuration], input: input,
