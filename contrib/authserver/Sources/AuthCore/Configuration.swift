@@ -88,12 +88,22 @@ extension Configuration {
     _ files: [(name: String, text: String)], credentialsDirectory: String? = nil,
     hostName: String = "localhost"
   ) throws(ConfigurationErrors) -> Configuration {
+    let (configuration, faults) = examine(
+      files, credentialsDirectory: credentialsDirectory, hostName: hostName)
+    guard faults.isEmpty else { throw ConfigurationErrors(lines: faults) }
+    return configuration
+  }
+
+  /// The same with all that could be read beside the mistakes.
+  public static func examine(
+    _ files: [(name: String, text: String)], credentialsDirectory: String? = nil,
+    hostName: String = "localhost"
+  ) -> (configuration: Configuration, faults: [String]) {
     let sources = files.map { ConfigurationSource(name: $0.name, bytes: Array($0.text.utf8)) }
     var reader = ConfigurationReader(
       files: INIFiles(sources), credentialsDirectory: credentialsDirectory, hostName: hostName)
     reader.read()
-    guard reader.errors.isEmpty else { throw ConfigurationErrors(lines: reader.errors) }
-    return reader.configuration
+    return (reader.configuration, reader.errors)
   }
 }
 
@@ -293,7 +303,12 @@ private struct ConfigurationReader {
   /// What only all sections together show.
   private mutating func check() {
     if configuration.pools.isEmpty, errors.isEmpty {
-      errors.append("there is no [pool NAME]: tokens are for identity pools")
+      errors.append(
+        "it is not configured yet: there is no [pool NAME], and tokens are for identity pools; "
+          + "authserver.md shows one")
+    }
+    if let admin = configuration.adminListen, Self.meet(configuration.listen, admin) {
+      errors.append("listen and admin_listen are one address: clients would meet the metrics there")
     }
     if let sample = configuration.sample {
       if configuration.pools[sample.pool] == nil {
@@ -314,6 +329,20 @@ private struct ConfigurationReader {
 }
 
 extension ConfigurationReader {
+  /// Whether one of the two could not be bound beside the other.
+  private static func meet(
+    _ one: Configuration.ListenAddress, _ other: Configuration.ListenAddress
+  ) -> Bool {
+    switch (one, other) {
+    case (.unixSocket(let path), .unixSocket(let second)): return path == second
+    case (.network(let host, let port), .network(let second, let other))
+    where port == other && port != 0:
+      let all = ["0.0.0.0", "::", "*"]
+      return host == second || all.contains(host) || all.contains(second)
+    default: return false
+    }
+  }
+
   private static func flag(_ text: String) -> Bool? {
     text == "yes" ? true : text == "no" ? false : nil
   }

@@ -33,26 +33,9 @@ public final class TLSContexts: Sendable {
   private static func context(
     _ certificate: String, _ key: String, _ clientCA: String?, _ metrics: Metrics
   ) throws -> NIOSSLContext {
-    do {
-      let chain = try NIOSSLCertificate.fromPEMFile(certificate)
-      var configuration = TLSConfiguration.makeServerConfiguration(
-        certificateChain: chain.map { .certificate($0) },
-        privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem)))
-      configuration.minimumTLSVersion = .tlsv12
-      configuration.applicationProtocols = ["http/1.1"]
-      if let clientCA {
-        configuration.trustRoots = .file(clientCA)
-        // A host without a certificate may have a token.
-        configuration.certificateVerification = .optionalVerification
-      }
-      let context = try NIOSSLContext(configuration: configuration)
-      if let end = chain.first?.notValidAfter {
-        metrics.set(
-          "credd_authserver_certificate_expiration_timestamp_seconds", to: Double(end))
-      }
-      return context
-    } catch {
-      throw ServerFailure("\(certificate) and \(key) cannot be used: \(error)")
-    }
+    let files = TLSFiles(certificate: certificate, key: key, clientCA: clientCA)
+    let (context, end) = try files.context()
+    metrics.set("credd_authserver_certificate_expiration_timestamp_seconds", to: Double(end))
+    return context
   }
 }

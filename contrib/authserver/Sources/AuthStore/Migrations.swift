@@ -206,6 +206,26 @@ extension AuthStore {
     }
   }
 
+  /// What would keep a server from bringing the schema up to date, or from using it. Nothing is changed.
+  public func schemaFault() async throws -> String? {
+    let version = try await version()
+    try Self.checkKnown(version)
+    guard database.dialect == .postgres else { return nil }
+    let isCurrent = version == Migrations.steps.count
+    let right =
+      isCurrent
+      ? "has_table_privilege('audit', 'INSERT')"
+      : "COALESCE(has_schema_privilege(current_schema(), 'CREATE'), FALSE)"
+    let row = try await database.read {
+      try $0.run("SELECT CASE WHEN \(right) THEN 1 ELSE 0 END").first
+    }
+    guard try row?.integer(0) != 1 else { return nil }
+    return isCurrent
+      ? "its user may not write: postgresql-grants.sql gives it its rights"
+      : "its schema is version \(version), which its user may not bring to "
+        + "\(Migrations.steps.count): run 'credd-authserver migrate' as the schema's owner"
+  }
+
   private static func checkKnown(_ version: Int) throws {
     guard version <= Migrations.steps.count else {
       throw StoreError.otherSchema(

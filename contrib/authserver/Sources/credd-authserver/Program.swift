@@ -61,7 +61,8 @@ struct Common: ParsableArguments {
   /// Who has called this program, before it becomes another user.
   static let administrator = Administrator.name()
 
-  func read() throws -> AuthCore.Configuration {
+  /// The files of the configuration, and what stands in them.
+  func files() throws -> [(name: String, text: String)] {
     var files: [(name: String, text: String)] = []
     let folder = config + ".d"
     let more =
@@ -73,16 +74,38 @@ struct Common: ParsableArguments {
       }
       files.append((name, text))
     }
-    let environment = ProcessInfo.processInfo.environment
+    return files
+  }
+
+  /// The administrator's commands read the same file, and the unit's folder where it may be.
+  private static var credentialsDirectory: String {
+    ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"]
+      ?? "/run/credentials/credd-authserver.service"
+  }
+
+  func read() throws -> AuthCore.Configuration {
     do {
       return try AuthCore.Configuration.read(
-        files,
-        // The administrator's commands read the same file, and the unit's folder where it may be.
-        credentialsDirectory: environment["CREDENTIALS_DIRECTORY"]
-          ?? "/run/credentials/credd-authserver.service", hostName: Self.hostName)
-    } catch {
+        try files(), credentialsDirectory: Self.credentialsDirectory, hostName: Self.hostName)
+    } catch let error as ConfigurationErrors {
       throw Failed(error.description)
     }
+  }
+
+  /// All that is wrong with the configuration and what it names, as the server will see it.
+  func check() async throws {
+    let files = try files()
+    var (configuration, faults) = AuthCore.Configuration.examine(
+      files, credentialsDirectory: Self.credentialsDirectory, hostName: Self.hostName)
+    try becomeOwner(of: configuration.database)
+    for (name, _) in files where unsafe access(name, R_OK) != 0 {
+      faults.append(
+        "\(name): only root can read it: chgrp credd-authserver \(name); chmod 640 \(name)")
+    }
+    faults += await Preflight(
+      configuration, environment: ProcessInfo.processInfo.environment, now: .now
+    ).faults(hasDatabase: !faults.contains { $0.contains("'database'") })
+    guard faults.isEmpty else { throw Failed(faults.joined(separator: "\n")) }
   }
 
   /// Root would make files in the folder of another user, who could not read them: it goes on as that
@@ -173,7 +196,7 @@ struct Serve: AsyncParsableCommand {
   @OptionGroup var common: Common
   @Option(help: "debug, info, notice, warning or error.")
   var logLevel = "info"
-  @Flag(help: "Read the configuration, open what it names, and stop.")
+  @Flag(help: "Say all that is wrong with the configuration and what it names; change nothing.")
   var check = false
 
   func run() async throws {
@@ -182,21 +205,15 @@ struct Serve: AsyncParsableCommand {
         "--log-level \(logLevel.visible) is not debug, info, notice, warning or error", .usage)
     }
     LoggingSystem.bootstrap { StructuredLog(label: $0, level: level) }
+    guard !check else { return try await common.check() }
     var options = Server.Options(
       configuration: try common.read(), log: Logger(label: "credd-authserver"))
-    // The check sees what the server will see, and leaves no file of root's.
-    if check { try common.becomeOwner(of: options.configuration.database) }
     options.environment = ProcessInfo.processInfo.environment
     options.hostName = Common.hostName
     options.processors = ProcessInfo.processInfo.activeProcessorCount
     let server: Server
     do {
       server = try await Server(options)
-      guard !check else {
-        _ = try TLSContexts(options.configuration, metrics: server.metrics)
-        await server.store.close()
-        return
-      }
     } catch let error as StoreError {
       throw Failed(error)
     }

@@ -120,7 +120,11 @@ struct ConfigurationTests {
   }
 
   @Test func aPoolIsNeeded() {
-    #expect(errors("") == ["there is no [pool NAME]: tokens are for identity pools"])
+    #expect(
+      errors("") == [
+        "it is not configured yet: there is no [pool NAME], and tokens are for identity pools; "
+          + "authserver.md shows one"
+      ])
   }
 }
 
