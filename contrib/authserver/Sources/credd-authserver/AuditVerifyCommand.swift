@@ -25,13 +25,14 @@ extension AuditCommand {
       }
       for file in heads { kept += try LoggedHeads.read(file) }
       let known = kept
+      // Root's own files are opened by root.
+      let opened = try archive.map { (name: $0, lines: try Lines($0)) }
       try await common.withStore(.read) { store, _ in
         let keys = try await keys(store)
         var chains: [ArchivedChain] = []
         var faults: [String] = []
-        for file in archive {
+        for (file, lines) in opened {
           var reader = AuditArchiveReader(heads: known)
-          let lines = try Lines(file)
           for line in lines { reader.take(line) }
           if let fault = lines.fault { throw fault }
           chains += reader.finish(keys: keys)
