@@ -40,6 +40,22 @@ extension CheckStep {
     return [failure.message, failure.detail].compactMap(\.self).joined(separator: "; ")
   }
 
+  // MARK: Enrolments
+
+  /// Right while it lasts: the journal warns of its end.
+  init(enrolmentAt backend: String, until end: WallTime, now: WallTime) {
+    let days = (end - now).components.seconds / 86_400
+    let left =
+      switch days {
+      case ..<1: "within a day"
+      case 1: "within two days"
+      default: "in \(days) days"
+      }
+    self.init(
+      "enrolment at '\(backend)'", isOK: now < end,
+      detail: now < end ? "ends \(left), at \(end.iso8601)" : "has ended at \(end.iso8601)")
+  }
+
   // MARK: Regions
 
   /// A step for each region that AWS is not known to have.

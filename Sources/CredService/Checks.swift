@@ -61,7 +61,9 @@ final class Checks {
           .accessDenied, "only root and members of admin_group may check all profiles"))
     case true?:
       let profiles = configuration.profileNames.compactMap { configuration[$0] }
-      begin(profiles, "", turn, forAdmin: true) { turn, run in turn.give(.check(run.steps)) }
+      begin(profiles, "", turn, forAdmin: true) { [unowned self] turn, run in
+        finish(run, of: profiles, turn)
+      }
     }
   }
 
@@ -193,15 +195,25 @@ final class Checks {
     (checks.values.map(\.nextFrom).min() ?? now) - now
   }
 
+  /// Answers with the steps, and with what is known of this host's enrolments.
+  private func finish(_ run: CheckRun, of profiles: [Profile], _ turn: Turn) {
+    let backends = Set(profiles.compactMap(\.root.backend?.name)).sorted()
+    run.steps += backends.compactMap { backend in
+      host.upstream.hostEnrolmentEnd(at: backend).map {
+        CheckStep(enrolmentAt: backend, until: $0, now: host.clock.wallTime)
+      }
+    }
+    turn.give(.check(run.steps))
+  }
+
   // MARK: The renewal
 
   private func renew(_ name: String, _ caller: Caller, _ turn: Turn, _ run: CheckRun) {
     let session = held(name, caller, turn.now) ?? derived(name, caller, turn.now)
     guard let session, session.machine.mayRenew else {
-      if let profile = configuration[name] {
-        run.steps.append(unrenewed(profile, caller, turn, run))
-      }
-      return turn.give(.check(run.steps))
+      let profile = configuration[name]
+      if let profile { run.steps.append(unrenewed(profile, caller, turn, run)) }
+      return finish(run, of: [profile].compactMap(\.self), turn)
     }
     session.asking.checks[turn.client.id] = run
     var waiter = Waiter(
@@ -272,7 +284,7 @@ final class Checks {
         ?? CheckStep(
           name, isOK: true,
           detail: expiration.map { "valid until \($0)\(session.tokenNote)" } ?? "none"))
-    turn.give(.check(run.steps))
+    finish(run, of: [session.profile], turn)
     return true
   }
 }

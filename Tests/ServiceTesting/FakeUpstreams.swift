@@ -38,6 +38,8 @@ final class FakeUpstreams {
   var dateSkew: Duration?
   /// Whether GetOpenIdTokenForDeveloperIdentity is answered. Signatures are not checked.
   var answersDeveloperTokens = false
+  /// Of the backend's tokens.
+  var tokenHeaders: [(String, String)] = []
   /// How often each operation was called.
   private(set) var calls: [String: Int] = [:]
   private var identities: [String: Int] = [:]
@@ -73,7 +75,9 @@ final class FakeUpstreams {
     switch operation {
     case "token":
       let user = json?["DeveloperUserIdentifier"]?.text ?? request.url
-      return ok(#"{"IdentityId":"\#(identity(of: user))","Token":"\#(token())"}"#)
+      return .reply(
+        200, #"{"IdentityId":"\#(identity(of: user))","Token":"\#(token())"}"#,
+        headers: date + tokenHeaders)
     case "login": return login(json)
     case "logout": return ok("{}")
     case "register": return .reply(201, "")
@@ -93,8 +97,11 @@ final class FakeUpstreams {
   private func ok(_ body: String) -> FakeHTTP.Answer { dated(200, body) }
 
   private func dated(_ status: Int, _ body: String) -> FakeHTTP.Answer {
-    guard let dateSkew else { return .reply(status, body) }
-    return .reply(status, body, headers: [("Date", Self.httpDate(clock.wallTime + dateSkew))])
+    .reply(status, body, headers: date)
+  }
+
+  private var date: [(String, String)] {
+    dateSkew.map { [("Date", Self.httpDate(clock.wallTime + $0))] } ?? []
   }
 
   /// A time as in `Date` of HTTP.

@@ -156,6 +156,8 @@ package protocol UpstreamPerforming: AnyObject {
     completion: @escaping (PoolConversation.Event, PoolPlace) -> Void)
   /// The region of the replica that serves a profile's user pool now; nil while the primary does.
   func replicaInUse(of profile: Profile) -> String?
+  /// When a backend's enrolment of this host ends; nil where the backend has not said so.
+  func hostEnrolmentEnd(at backend: String) -> WallTime?
   /// Makes a step of a sign-in by browser or device code. The completion gets its reply.
   func converse(
     _ call: ProviderCall,

@@ -51,6 +51,8 @@ package enum JournalEvent: String, CaseIterable, Sendable {
   case stateUnwritable = "71dfaad2bb1f455ea6cfdba203158cb1"
   /// This host's clock is off by more than a minute.
   case clockOff = "c436856a040245be8ee31f569f037f92"
+  /// A backend's enrolment of this host ends soon.
+  case enrolmentEnds = "3d0c6a4b1f9e4f7c8a52d7e6b91c0f48"
 }
 
 extension Logger {

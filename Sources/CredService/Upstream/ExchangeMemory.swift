@@ -8,6 +8,7 @@ final class ExchangeMemory {
   let discovery: ProviderDiscovery
   let signatureClock: SignatureClock
   let replicas: PoolReplicas
+  let enrolments: HostEnrolments
 
   init(_ sender: Sender, random: any RandomNumberGenerator) {
     self.random = random
@@ -15,6 +16,7 @@ final class ExchangeMemory {
     discovery = ProviderDiscovery(sender)
     signatureClock = SignatureClock(sender.services.clock)
     replicas = PoolReplicas(sender.services.clock, sender.services.log)
+    enrolments = HostEnrolments(sender.services.clock, sender.services.log)
   }
 
   /// Drops the state of the old backends.
@@ -23,5 +25,6 @@ final class ExchangeMemory {
     discovery.forget()
     signatureClock.forget()
     replicas.forget()
+    enrolments.forget()
   }
 }

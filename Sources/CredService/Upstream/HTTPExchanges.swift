@@ -34,7 +34,8 @@ struct HTTPExchanges: BackendExchanges {
           return .exchange(
             exchange(request, secrets: query.logins.logins.map(\.token)) {
               reply throws(UpstreamFailure) in
-              UpstreamOutcome(
+              called.memory.enrolments.note(reply, from: called.name)
+              return UpstreamOutcome(
                 try http.token(from: reply, to: query, isPersonal: parts.isPersonal), clock)
             })
         })

@@ -45,6 +45,10 @@ package final class UpstreamClient: UpstreamPerforming {
     CalledBackend(profile, sender, memory)
   }
 
+  package func hostEnrolmentEnd(at backend: String) -> WallTime? {
+    memory.enrolments.end(at: backend)
+  }
+
   // MARK: Calls of sessions
 
   package func start(

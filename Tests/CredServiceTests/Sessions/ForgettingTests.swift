@@ -248,6 +248,7 @@ private final class KeptCalls: UpstreamPerforming {
     completion: @escaping (PoolConversation.Event, PoolPlace) -> Void
   ) {}
   func replicaInUse(of profile: Profile) -> String? { nil }
+  func hostEnrolmentEnd(at backend: String) -> WallTime? { nil }
   func logoutURL(of profile: Profile) -> String? { nil }
   func converse(
     _ call: ProviderCall,

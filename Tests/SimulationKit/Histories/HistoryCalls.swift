@@ -88,6 +88,7 @@ final class HistoryCalls: UpstreamPerforming {
   }
 
   func replicaInUse(of profile: Profile) -> String? { client.replicaInUse(of: profile) }
+  func hostEnrolmentEnd(at backend: String) -> WallTime? { nil }
 
   func logoutURL(of profile: Profile) -> String? { client.logoutURL(of: profile) }
 
