@@ -12,9 +12,7 @@ extension AuthStore {
   ) async throws -> (ends: [AuditHead], faults: [String]) {
     let recorded = try await auditHeads()
     let starts = try await auditStarts()
-    let stored = try await database.read {
-      try $0.run("SELECT DISTINCT chain FROM audit").map { try $0.text(0) }
-    }
+    let stored = try await storedChains()
     let chains = Set(
       (recorded + starts + heads + archives.map(\.start)).map(\.chain) + stored
     ).sorted()
@@ -29,6 +27,20 @@ extension AuthStore {
       faults += Self.faults(of: archives.filter { $0.start.chain == chain }, before: start, heads)
     }
     return (ends, faults)
+  }
+
+  /// One after the other: to look at all entries at once takes longer than a statement may.
+  private func storedChains() async throws -> [String] {
+    var chains: [String] = []
+    while true {
+      let last = chains.last ?? ""
+      let next = try await database.read {
+        try $0.run("SELECT MIN(chain) FROM audit WHERE chain > ?", .text(last)).first?.optionalText(
+          0)
+      }
+      guard let next else { return chains }
+      chains.append(next)
+    }
   }
 
   private func follow(

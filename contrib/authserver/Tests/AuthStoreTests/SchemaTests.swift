@@ -113,6 +113,21 @@ import Testing
     try await administrator.checkSchema()
     let trail = AuditTrail(chain: "cli", AuditNote("hostEnrolled", [:], at: now))
     try await administrator.enrol(host, token: Example.ticket(.host), trail: trail)
+    let invitation = Example.ticket(.invitation)
+    try await administrator.invite(invitation, name: "yan", expires: now + .days(1), now: now)
+    let outcome = try await server.register(
+      Identifier(registering: "yan", as: .account), password: "h", invitation: invitation,
+      avoidsEnrolments: false, now: now, trail: trail)
+    #expect(outcome == .done)
+    let alice = try Identifier("alice")
+    let record = IdentityRecord(pool: "work", user: alice, identityID: "us-east-1:1")
+    for _ in 0..<2 {
+      try await server.commit(
+        [record], notes: [AuditNote("token", [:], at: now)], chain: "a", now: now)
+    }
+    #expect(try await server.adopt("us-east-1:2", pool: "work", for: alice))
+    #expect(try await server.replacePassword("h", by: "i", of: "account:yan"))
+    #expect(try await server.useSignature("s", of: "sample:bob", now: now))
     let session = Example.session(Example.ticket(.session))
     #expect(try await server.open(session, on: host, password: "h"))
     try await server.sweep(now: now + .days(400))
