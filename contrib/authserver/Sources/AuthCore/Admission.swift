@@ -1,8 +1,10 @@
 /// What one server does with callbacks that need a call of the quota: which go ahead, which wait, and
 /// when those come back that found none. Time and slices of the shared bucket are parameters.
+///
+/// Hosts take turns, so that one with a hundred users holds up nobody who asks for one.
 public struct Admission<Waiter: Hashable & Sendable>: Sendable {
   private struct Waiting {
-    let host: String
+    let waiter: Waiter
     let since: Timestamp
   }
 
@@ -25,14 +27,19 @@ public struct Admission<Waiter: Hashable & Sendable>: Sendable {
   /// What is left of the last slice. It is given up after a second: the bucket has filled again by then.
   private var calls = 0
   private var taken = Timestamp(milliseconds: 0)
-  private var queue = FairQueue<Waiter>()
-  private var waiting: [Waiter: Waiting] = [:]
+  /// Hosts with waiting callbacks, in the order of their turns.
+  private var turns: [String] = []
+  private var next = 0
+  /// Of each host, the earliest first.
+  private var waiting: [String: [Waiting]] = [:]
+  /// Those that wait.
+  public private(set) var count = 0
+  /// No host has more than this many.
+  private var longest = 0
   private var returns = ReturnTimes()
 
   /// - Parameter rate: calls a second, of all servers together.
   public init(rate: Int) { self.rate = rate }
-
-  public var count: Int { queue.count }
 
   /// What to take out of the bucket at once.
   public var slice: Int { SharedBucket.slice(rate: rate) }
@@ -40,21 +47,39 @@ public struct Admission<Waiter: Hashable & Sendable>: Sendable {
   /// Until the bucket has something again: a call's time, or a moment where that is shorter.
   public var interval: Interval { Interval(milliseconds: Int64(max(25, min(250, 1000 / rate)))) }
 
+  /// A host may have its share of the queue; where it is full, one that has more makes room for one
+  /// that has less.
   public mutating func enter(_ waiter: Waiter, host: String, at now: Timestamp) -> Entry {
-    if queue.count == 0, calls > 0, now - taken < .seconds(1) {
+    if count == 0, calls > 0, now - taken < .seconds(1) {
       calls -= 1
       return .goesAhead
     }
-    switch queue.enter(waiter, host: host) {
-    case .refused: return .refused(retryAfter: retryAfter(host, now))
-    case .waits:
-      waiting[waiter] = Waiting(host: host, since: now)
-      return .waits
-    case .waitsInPlace(let other):
-      waiting[waiter] = Waiting(host: host, since: now)
-      let gone = waiting.removeValue(forKey: other)?.host ?? host
-      return .waitsInPlace(of: Refused(waiter: other, retryAfter: retryAfter(gone, now)))
+    let mine = waiting[host]?.count ?? 0
+    let hosts = turns.count + (mine == 0 ? 1 : 0)
+    guard mine < max(4, Limits.waitingCallbacks / hosts) else {
+      return .refused(retryAfter: retryAfter(host, now))
     }
+    var gone: Refused?
+    if count >= Limits.waitingCallbacks {
+      gone = removeLatest(besides: mine, now)
+      guard gone != nil else { return .refused(retryAfter: retryAfter(host, now)) }
+    }
+    if mine == 0 { turns.append(host) }
+    waiting[host, default: []].append(Waiting(waiter: waiter, since: now))
+    count += 1
+    longest = max(longest, mine + 1)
+    return gone.map { .waitsInPlace(of: $0) } ?? .waits
+  }
+
+  /// Nil where no host has many more than this: who waits is not sent away for a small difference.
+  private mutating func removeLatest(besides mine: Int, _ now: Timestamp) -> Refused? {
+    guard longest > mine + 8, let most = waiting.max(by: { $0.value.count < $1.value.count }) else {
+      return nil
+    }
+    longest = most.value.count
+    guard longest > mine + 8, let latest = most.value.last else { return nil }
+    remove(at: longest - 1, of: most.key)
+    return Refused(waiter: latest.waiter, retryAfter: retryAfter(most.key, now))
   }
 
   /// A slice was taken out of the bucket.
@@ -64,31 +89,50 @@ public struct Admission<Waiter: Hashable & Sendable>: Sendable {
     calls = slice
     taken = now
     var ahead: [Waiter] = []
-    while calls > 0, let waiter = queue.leave() {
+    while calls > 0, !turns.isEmpty {
+      if next >= turns.count { next = 0 }
+      let host = turns[next]
+      guard let first = waiting[host]?.first else { break }
+      remove(at: 0, of: host)
+      // The host's turn is over, unless it has gone with its last callback.
+      if waiting[host] != nil { next += 1 }
       calls -= 1
-      waiting[waiter] = nil
-      ahead.append(waiter)
+      ahead.append(first.waiter)
     }
     return ahead
   }
 
   /// Those that have waited for as long as one may.
   public mutating func removeLate(at now: Timestamp) -> [Refused] {
-    let late = waiting.filter { now - $0.value.since > Limits.quotaWait }
-      .sorted { $0.value.since < $1.value.since }
-    return late.map { waiter, late in
-      queue.remove(waiter, host: late.host)
-      waiting[waiter] = nil
-      return Refused(waiter: waiter, retryAfter: retryAfter(late.host, now))
+    var late: [(host: String, waiting: Waiting)] = []
+    for host in turns {
+      while let first = waiting[host]?.first, now - first.since > Limits.quotaWait {
+        remove(at: 0, of: host)
+        late.append((host, first))
+      }
+    }
+    return late.sorted { $0.waiting.since < $1.waiting.since }.map {
+      Refused(waiter: $0.waiting.waiter, retryAfter: retryAfter($0.host, now))
     }
   }
 
   /// All that wait: there is no bucket for the moment.
   public mutating func removeAll() -> [Waiter] {
-    let all = Array(waiting.keys)
-    queue = FairQueue()
+    let all = waiting.values.flatMap { $0.map(\.waiter) }
+    turns = []
     waiting = [:]
+    count = 0
     return all
+  }
+
+  private mutating func remove(at index: Int, of host: String) {
+    waiting[host]?.remove(at: index)
+    count -= 1
+    guard waiting[host]?.isEmpty ?? true else { return }
+    waiting[host] = nil
+    guard let turn = turns.firstIndex(of: host) else { return }
+    turns.remove(at: turn)
+    if turn < next { next -= 1 }
   }
 
   private mutating func retryAfter(_ host: String, _ now: Timestamp) -> Int {

@@ -42,6 +42,28 @@ public struct Guesses: Sendable, Equatable {
     return min(.seconds(1 << doublings), Limits.longestPause)
   }
 
+  /// What is kept under one key.
+  public struct Record: Sendable, Equatable {
+    public var guesses: Guesses
+    /// When this user last signed in on this source.
+    public var succeeded: Timestamp?
+
+    public init(guesses: Guesses, succeeded: Timestamp?) {
+      self.guesses = guesses
+      self.succeeded = succeeded
+    }
+  }
+
+  /// What becomes of one try.
+  public enum Decision: Sendable, Equatable {
+    /// It waits, and nothing is counted.
+    case pause(Interval)
+    /// It goes ahead; these are kept, by their keys.
+    case count([String: Guesses])
+  }
+}
+
+extension Guesses {
   /// The keys of one sign-in.
   public struct Keys: Sendable, Equatable {
     public let pair: String
@@ -61,6 +83,40 @@ public struct Guesses: Sendable, Equatable {
       pair = "device \(source) \(device)"
       self.source = nil
       user = nil
+    }
+
+    /// What records a try wants, in one order everywhere, so that two servers do not wait for each
+    /// other.
+    public var names: [String] { limits.map(\.name) }
+
+    /// Each key with its guesses without a pause.
+    private var limits: [(name: String, free: Int64)] {
+      [(pair, Limits.freeGuesses.pair)]
+        + (source.map { [($0, Limits.freeGuesses.source)] } ?? [])
+        + (user.map { [($0, Limits.freeGuesses.user)] } ?? [])
+    }
+
+    /// - Parameter records: of all ``names``.
+    public func decide(_ records: [String: Record], at now: Timestamp) -> Decision {
+      guard let mine = records[pair] else { return .count([:]) }
+      // Beyond its free guesses one source says nothing new about a user: it would keep the user out
+      // on all others. Where many sources guess, each guess counts.
+      let isFresh = mine.guesses.current(at: now) < Limits.freeGuesses.pair
+      let isKnown = mine.succeeded.map { now - $0 < Limits.sourceMemory } ?? false
+      var counted: [String: Guesses] = [:]
+      var longest: Interval?
+      for (name, free) in limits {
+        guard var guesses = records[name]?.guesses else { continue }
+        if name == pair || !isKnown, let pause = guesses.pause(free: free, at: now) {
+          longest = max(longest ?? pause, pause)
+        }
+        guard name == pair || isFresh || guesses.current(at: now) >= Limits.manyGuesses else {
+          continue
+        }
+        guesses.count(at: now)
+        counted[name] = guesses
+      }
+      return longest.map { .pause($0) } ?? .count(counted)
     }
 
     /// Registrations from one address, each of which costs a hash.

@@ -29,97 +29,17 @@ public struct SharedBucket: Sendable, Equatable {
   }
 }
 
-/// Callbacks of one server that wait for a call of the quota: hosts take turns, so that one with a
-/// hundred users holds up nobody who asks for one.
-public struct FairQueue<Waiter: Hashable & Sendable>: Sendable {
-  /// Hosts with waiting callbacks, in the order of their turns.
-  private var turns: [String] = []
-  private var next = 0
-  private var waiting: [String: [Waiter]] = [:]
-  public private(set) var count = 0
-  /// No host has more than this many.
-  private var longest = 0
-
-  public init() {}
-
-  /// What becomes of one that wants to wait.
-  public enum Entry: Sendable, Equatable {
-    case waits
-    /// The queue was full: the latest of the host that has most goes.
-    case waitsInPlace(of: Waiter)
-    case refused
-  }
-
-  /// A host may have its share of the queue; where it is full, one that has more makes room for one
-  /// that has less.
-  public mutating func enter(_ waiter: Waiter, host: String) -> Entry {
-    let mine = waiting[host]?.count ?? 0
-    let hosts = turns.count + (mine == 0 ? 1 : 0)
-    guard mine < max(4, Limits.waitingCallbacks / hosts) else { return .refused }
-    var gone: Waiter?
-    if count >= Limits.waitingCallbacks {
-      gone = removeLatest(besides: mine)
-      guard gone != nil else { return .refused }
-    }
-    if mine == 0 { turns.append(host) }
-    waiting[host, default: []].append(waiter)
-    count += 1
-    longest = max(longest, mine + 1)
-    return gone.map { .waitsInPlace(of: $0) } ?? .waits
-  }
-
-  /// Nil where no host has many more than this: who waits is not sent away for a small difference.
-  private mutating func removeLatest(besides mine: Int) -> Waiter? {
-    guard longest > mine + 8, let most = waiting.max(by: { $0.value.count < $1.value.count }) else {
-      return nil
-    }
-    longest = most.value.count
-    guard longest > mine + 8, let latest = most.value.last else { return nil }
-    remove(latest, host: most.key)
-    return latest
-  }
-
-  /// The next one, the earliest of the host whose turn it is.
-  public mutating func leave() -> Waiter? {
-    guard !turns.isEmpty else { return nil }
-    if next >= turns.count { next = 0 }
-    let host = turns[next]
-    guard let first = waiting[host]?.removeFirst() else { return nil }
-    count -= 1
-    if waiting[host]?.isEmpty ?? true { removeTurn(at: next) } else { next += 1 }
-    return first
-  }
-
-  /// One that waits no longer.
-  public mutating func remove(_ waiter: Waiter, host: String) {
-    guard let index = waiting[host]?.firstIndex(of: waiter) else { return }
-    waiting[host]?.remove(at: index)
-    count -= 1
-    if waiting[host]?.isEmpty ?? true, let turn = turns.firstIndex(of: host) {
-      removeTurn(at: turn)
-    }
-  }
-
-  private mutating func removeTurn(at index: Int) {
-    waiting[turns[index]] = nil
-    turns.remove(at: index)
-    if index < next { next -= 1 }
-  }
-}
-
 /// When a callback that found no call of the quota comes back: each refusal books the next free
 /// moment of its host's share, so that a fleet comes back one after the other, at the rate of the
 /// quota, and a host that asks for much makes nobody else wait.
-public struct ReturnTimes: Sendable {
+struct ReturnTimes: Sendable {
   /// The last moment that each host has booked.
   private var booked: [String: Timestamp] = [:]
   private var swept: Timestamp?
   private var beyond: Int64 = 0
 
-  public init() {}
-
   /// - Parameter rate: calls a second.
-  public mutating func book(host: String, rate: Int, at now: Timestamp) -> Interval {
+  mutating func book(host: String, rate: Int, at now: Timestamp) -> Interval {
     if swept.map({ now - $0 > .seconds(1) }) ?? true {
       booked = booked.filter { $0.value > now }
       swept = now

@@ -47,42 +47,22 @@ extension AuthStore {
   private static func count(
     _ keys: Guesses.Keys, _ now: Timestamp, _ lock: String, _ connection: any SQLConnection
   ) throws {
-    var limits = [(keys.pair, Limits.freeGuesses.pair)]
-    if let source = keys.source { limits.append((source, Limits.freeGuesses.source)) }
-    if let user = keys.user { limits.append((user, Limits.freeGuesses.user)) }
-    var counted: [(String, Guesses)] = []
-    var pauses: [Interval] = []
-    var isKnown = false
-    var isFresh = true
-    // In one order everywhere, so that two servers do not wait for each other.
-    for (name, free) in limits {
-      var (guesses, succeeded) = try lockGuesses(name, now, lock, connection)
-      if name == keys.pair {
-        // Beyond its free guesses one source says nothing new about a user: it would keep the user
-        // out on all others. Where many sources guess, each guess counts.
-        isFresh = guesses.current(at: now) < free
-        isKnown = succeeded.map { now - $0 < Limits.sourceMemory } ?? false
+    var records: [String: Guesses.Record] = [:]
+    for name in keys.names { records[name] = try lockGuesses(name, now, lock, connection) }
+    switch keys.decide(records, at: now) {
+    case .pause(let interval): throw Paused(interval: interval)
+    case .count(let guesses):
+      for (name, guesses) in guesses {
+        try connection.run(
+          "UPDATE guesses SET failures = ?, last = ? WHERE name = ?", .integer(guesses.failures),
+          .integer(guesses.last.milliseconds), .text(name))
       }
-      if name == keys.pair || !isKnown, let pause = guesses.pause(free: free, at: now) {
-        pauses.append(pause)
-      }
-      guard name == keys.pair || isFresh || guesses.current(at: now) >= Limits.manyGuesses else {
-        continue
-      }
-      guesses.count(at: now)
-      counted.append((name, guesses))
-    }
-    if let longest = pauses.max() { throw Paused(interval: longest) }
-    for (name, guesses) in counted {
-      try connection.run(
-        "UPDATE guesses SET failures = ?, last = ? WHERE name = ?", .integer(guesses.failures),
-        .integer(guesses.last.milliseconds), .text(name))
     }
   }
 
   private static func lockGuesses(
     _ name: String, _ now: Timestamp, _ lock: String, _ connection: any SQLConnection
-  ) throws -> (Guesses, succeeded: Timestamp?) {
+  ) throws -> Guesses.Record {
     try connection.run(
       "INSERT INTO guesses (name, failures, last) VALUES (?, 0, ?) ON CONFLICT DO NOTHING",
       .text(name), .integer(now.milliseconds))
@@ -90,10 +70,9 @@ extension AuthStore {
       "SELECT failures, last, succeeded FROM guesses WHERE name = ?" + lock, .text(name)
     ).first
     let last = Timestamp(milliseconds: try row?.integer(1) ?? now.milliseconds)
-    return (
-      Guesses(failures: try row?.integer(0) ?? 0, last: last),
-      row?.optionalInteger(2).map { Timestamp(milliseconds: $0) }
-    )
+    return Guesses.Record(
+      guesses: Guesses(failures: try row?.integer(0) ?? 0, last: last),
+      succeeded: row?.optionalInteger(2).map { Timestamp(milliseconds: $0) })
   }
 
   /// The password was right: the tries at this user are forgotten, and the source is known.

@@ -25,35 +25,51 @@ struct AdmissionTests {
   }
 
   @Test func hostsTakeTurns() {
-    var queue = FairQueue<Int>()
-    var entered = (0..<100).map { queue.enter($0, host: "big") }
-    entered.append(queue.enter(1000, host: "small"))
-    entered.append(queue.enter(1001, host: "tiny"))
+    var admission = Admission<Int>(rate: 40)
+    var entered = (0..<100).map { admission.enter($0, host: "big", at: start) }
+    entered.append(admission.enter(1000, host: "small", at: start))
+    entered.append(admission.enter(1001, host: "tiny", at: start))
     #expect(entered.allSatisfy { $0 == .waits })
-    let first = (0..<4).compactMap { _ in queue.leave() }
-    #expect(first.contains(1000) && first.contains(1001))
-    queue.remove(50, host: "big")
-    var rest: [Int] = []
-    while let next = queue.leave() { rest.append(next) }
-    #expect(rest == (2..<100).filter { $0 != 50 })
-    #expect(queue.count == 0)
+    #expect(admission.add(4, at: start) == [0, 1000, 1001, 1])
+    #expect(admission.add(1000, at: start) == Array(2..<100))
+    #expect(admission.count == 0)
+    // What is left of the slice is for those that come next.
+    #expect(admission.enter(5000, host: "big", at: start) == .goesAhead)
+  }
+
+  @Test func whoHasWaitedLongIsToldWhenToComeBack() {
+    var admission = Admission<Int>(rate: 40)
+    let later = start + Limits.quotaWait
+    for (waiter, host) in [(1, "a"), (2, "b"), (3, "a")] {
+      #expect(admission.enter(waiter, host: host, at: start) == .waits)
+    }
+    #expect(admission.enter(4, host: "a", at: later) == .waits)
+    #expect(admission.removeLate(at: later).isEmpty)
+    let late = admission.removeLate(at: later + Interval(milliseconds: 1))
+    #expect(Set(late.map(\.waiter)) == [1, 2, 3] && late.allSatisfy { $0.retryAfter >= 1 })
+    #expect(admission.count == 1 && admission.removeAll() == [4] && admission.count == 0)
   }
 
   @Test func oneHostDoesNotFillTheQueue() {
-    var queue = FairQueue<Int>()
+    var admission = Admission<Int>(rate: 40)
     var entered = 0
-    while queue.enter(entered, host: "big") == .waits { entered += 1 }
+    while admission.enter(entered, host: "big", at: start) == .waits { entered += 1 }
     #expect(entered == Limits.waitingCallbacks)
     // One that comes later is let in, in place of the latest of those.
     for index in 1...10 {
-      let entry = queue.enter(-index, host: "other")
-      #expect(entry == .waitsInPlace(of: entered - index))
+      guard case .waitsInPlace(let gone) = admission.enter(-index, host: "other", at: start) else {
+        Issue.record("it was not let in")
+        return
+      }
+      #expect(gone.waiter == entered - index)
     }
-    #expect(queue.count == Limits.waitingCallbacks)
-    let first = (0..<2).compactMap { _ in queue.leave() }
-    #expect(first == [0, -1])
+    #expect(admission.count == Limits.waitingCallbacks)
+    #expect(admission.add(2, at: start) == [0, -1])
     // The one with most gets nothing for it.
-    #expect(queue.enter(5000, host: "big") == .refused)
+    guard case .refused = admission.enter(5000, host: "big", at: start) else {
+      Issue.record("it was let in")
+      return
+    }
   }
 
   @Test func aClockThatWasAheadIsForgotten() {
@@ -67,15 +83,28 @@ struct AdmissionTests {
   }
 
   @Test func refusedCallbacksComeBackOneAfterTheOther() {
-    var returns = ReturnTimes()
-    let times = (0..<400).map { _ in returns.book(host: "a", rate: 40, at: start).milliseconds }
+    var admission = Admission<Int>(rate: 40)
+    func fill(_ host: String) {
+      var waiter = 0
+      while case .waits = admission.enter(waiter, host: host, at: start) { waiter += 1 }
+    }
+    func retryAfter(_ host: String) -> Int64 {
+      guard case .refused(let seconds) = admission.enter(-1, host: host, at: start) else {
+        return 0
+      }
+      return Int64(seconds)
+    }
+    fill("a")
+    let times = (0..<400).map { _ in retryAfter("a") }
     #expect(times == times.sorted())
-    #expect(times[399] >= 9_000 && times[399] <= 11_000)
+    #expect((9...11).contains(times[399]))
     // Nobody is sent away for longer than the limit.
-    for _ in 0..<100_000 { _ = returns.book(host: "a", rate: 40, at: start) }
-    #expect(returns.book(host: "a", rate: 40, at: start) <= Limits.longestRetry)
+    for _ in 0..<100_000 { _ = retryAfter("a") }
+    #expect(retryAfter("a") <= Limits.longestRetry.milliseconds / 1000)
     // Another host's first is not made to wait for all of those.
-    #expect(returns.book(host: "b", rate: 40, at: start) == .seconds(1))
+    _ = admission.removeAll()
+    fill("b")
+    #expect(retryAfter("b") <= 2)
   }
 
   @Test func pausesGrowAndEnd() {
@@ -93,6 +122,36 @@ struct AdmissionTests {
     #expect(pauses.prefix(7) == [1, 2, 4, 8, 16, 32, 60])
     #expect(pauses.max() == 60)
     #expect(guesses.pause(free: 5, at: now + .minutes(31)) == nil)
+  }
+
+  /// Whatever is counted under a user and under a source, somebody who has signed in there before
+  /// waits only for the guesses made there.
+  @Test func aKnownSourceIsNotHeldUpByOthers() {
+    let keys = Guesses.Keys(user: "zoe", source: "web1")
+    let none = Guesses.Record(guesses: Guesses(failures: 0, last: start), succeeded: nil)
+    let many = Guesses.Record(guesses: Guesses(failures: 50, last: start), succeeded: nil)
+    var records = Dictionary(uniqueKeysWithValues: keys.names.map { ($0, many) })
+    records[keys.pair] = none
+    #expect(keys.decide(records, at: start) == .pause(Limits.longestPause))
+    records[keys.pair]?.succeeded = start + .days(-1)
+    guard case .count(let counted) = keys.decide(records, at: start) else {
+      Issue.record("it was held up")
+      return
+    }
+    #expect(Set(counted.keys) == Set(keys.names))
+    records[keys.pair]?.succeeded = start + .days(-181)
+    #expect(keys.decide(records, at: start) == .pause(Limits.longestPause))
+  }
+
+  /// One source that goes on guessing adds nothing to what is counted of the user everywhere.
+  @Test func oneSourceAloneKeepsNobodyOut() {
+    let keys = Guesses.Keys(user: "zoe", source: "web1")
+    let tired = Guesses.Record(
+      guesses: Guesses(failures: 5, last: start + .minutes(-2)), succeeded: nil)
+    let records = Dictionary(uniqueKeysWithValues: keys.names.map { ($0, tired) })
+    #expect(
+      keys.decide(records, at: start)
+        == .count([keys.pair: Guesses(failures: 6, last: start)]))
   }
 
   @Test func tokensAreReusedForHalfOfTheirLife() throws {
