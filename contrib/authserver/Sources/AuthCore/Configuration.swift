@@ -13,6 +13,15 @@ public struct Configuration: Sendable, Equatable {
     case systemd
   }
 
+  /// Balancers, which say with PROXY protocol who their clients are.
+  public struct Proxies: Sendable, Equatable {
+    public var networks: [IPNetwork] = []
+    /// Whoever connects to a Unix socket.
+    public var isUnixSocket = false
+
+    public init() {}
+  }
+
   public enum Database: Sendable, Equatable {
     case sqlite(path: String)
     case postgres(url: String)
@@ -41,6 +50,7 @@ public struct Configuration: Sendable, Equatable {
 
   public var listen = ListenAddress.network(host: "127.0.0.1", port: 8443)
   public var adminListen: ListenAddress? = .network(host: "127.0.0.1", port: 9464)
+  public var proxies = Proxies()
   public var tlsCertificate: String?
   public var tlsKey: String?
   public var clientCAFile: String?
@@ -116,7 +126,8 @@ private struct ConfigurationReader {
 
   static let keys: [String: [String]] = [
     "server": [
-      "listen", "admin_listen", "tls_certificate", "tls_key", "client_ca_file", "database",
+      "listen", "admin_listen", "proxy_protocol_from", "tls_certificate", "tls_key",
+      "client_ca_file", "database",
       "registration", "session_lifetime", "quota", "shared_names",
     ],
     "aws": ["credentials_file", "credential_process", "cognito_endpoint"],
@@ -186,7 +197,7 @@ private struct ConfigurationReader {
   }
 
   private mutating func readServer(_ section: INIFiles.Section) {
-    let address = "ADDRESS:PORT, the path of a Unix socket, or systemd"
+    let address = "ADDRESS:PORT, *:PORT, the path of a Unix socket, or systemd"
     if let listen = take("listen", section, address, Self.address) { configuration.listen = listen }
     if text("admin_listen", section) == "none" {
       configuration.adminListen = nil
@@ -195,6 +206,12 @@ private struct ConfigurationReader {
       { Self.address($0).flatMap { $0 == .systemd ? nil : $0 } })
     {
       configuration.adminListen = listen
+    }
+    if let proxies = take(
+      "proxy_protocol_from", section, "addresses, as 192.0.2.1 or 192.0.2.0/24, or unix",
+      Self.proxies)
+    {
+      configuration.proxies = proxies
     }
     configuration.tlsCertificate = file("tls_certificate", section)
     configuration.tlsKey = file("tls_key", section)
@@ -345,6 +362,20 @@ extension ConfigurationReader {
 
   private static func flag(_ text: String) -> Bool? {
     text == "yes" ? true : text == "no" ? false : nil
+  }
+
+  private static func proxies(_ text: String) -> Configuration.Proxies? {
+    var proxies = Configuration.Proxies()
+    for word in text.split(whereSeparator: { ", \t".contains($0) }) {
+      if word == "unix" {
+        proxies.isUnixSocket = true
+      } else if let network = IPNetwork(word) {
+        proxies.networks.append(network)
+      } else {
+        return nil
+      }
+    }
+    return proxies
   }
 
   private static func quota(_ text: String) -> Int? {

@@ -5,8 +5,9 @@ public enum Limits {
   public static let identifierLength = 1024
   /// Ten logins of 50,000 characters, as Cognito allows, and the rest of a callback.
   public static let bodyBytes = 512 * 1024
-  /// Bodies longer than ``smallBodyBytes`` that are read at once: 64 MiB.
+  /// Bodies longer than ``smallBodyBytes`` that are read at once: 64 MiB; and of one host.
   public static let longBodies = 128
+  public static let longBodiesPerHost = 8
   /// A password, a name and an invitation; a callback without logins.
   public static let smallBodyBytes = 16 * 1024
   /// All fields of a request: a session's and a host's token are short.
@@ -24,6 +25,9 @@ public enum Limits {
   public static let connections = 8192
   /// Requests under way have this long when the server stops. credd waits 10 s for an answer.
   public static let stopTime = Interval.seconds(20)
+  /// What a balancer says of a connection. Amazon's say some 100 bytes, with TLS' certificates some
+  /// hundred more.
+  public static let proxyHeaderBytes = 2048
   /// The same, once half of the connections are taken.
   public static let crowdedIdleTime = Interval.seconds(5)
   /// Patterns of one enrolment; each is tried at a callback.
@@ -49,6 +53,12 @@ public enum Limits {
   public static let quotaSlice = Interval(milliseconds: 500)
   /// Nobody is told to come back later than that.
   public static let longestRetry = Interval.minutes(5)
+
+  /// Registrations that one source may try at once on one server, whatever becomes of them, and the
+  /// pause from one to the next afterwards. They are counted in memory, before the database is asked.
+  public static let registrations: (burst: Int64, pause: Interval) = (20, .seconds(3))
+  /// Sources whose tries are counted in memory.
+  public static let rememberedSources = 10_000
 
   /// Guesses without a pause: at a user on one source, at a user on all, and on a source.
   public static let freeGuesses: (pair: Int64, user: Int64, source: Int64) = (5, 10, 30)

@@ -1,5 +1,6 @@
 import AuthCore
 import FoundationEssentials
+import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -17,11 +18,8 @@ struct Listener: Sendable {
   private let connections: OpenConnections
 
   /// Binds the socket; connections are taken from then on.
-  init(
-    _ source: Source, responder: any Responder, tls: TLSContexts?, connections: OpenConnections
-  ) async throws {
-    self.connections = connections
-    let setUp = ConnectionSetUp(responder: responder, tls: tls, connections: connections)
+  init(_ source: Source, _ setUp: ConnectionSetUp) async throws {
+    connections = setUp.connections
     let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.backlog, value: 1024)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -38,23 +36,42 @@ struct Listener: Sendable {
     server = try await Self.bind(bootstrap, source)
   }
 
-  private static func bind(_ bootstrap: ServerBootstrap, _ source: Source) async throws
-    -> any Channel
-  {
+  private static func bind(
+    _ bootstrap: ServerBootstrap, _ source: Source
+  ) async throws -> any Channel {
     switch source {
     case .descriptor(let descriptor):
       return try await bootstrap.withBoundSocket(descriptor).get()
     case .address(.unixSocket(let path)):
-      let server = try await bootstrap.bind(
-        unixDomainSocketPath: path, cleanupExistingSocketFile: true
-      ).get()
+      try UnixSocket.checkUnused(path)
+      let server = try await named(path) {
+        try await bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
+      }
       // Its folder says who may connect; tokens say who may ask.
       try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: path)
       return server
+    case .address(.network("*", let port)):
+      // One socket for both families; where the kernel has no IPv6, one for IPv4.
+      let both = bootstrap.serverChannelOption(
+        ChannelOptions.Types.SocketOption(level: .ipv6, name: .ipv6_v6only), value: 0)
+      if let server = try? await both.bind(host: "::", port: port).get() { return server }
+      return try await named("*:\(port)") {
+        try await bootstrap.bind(host: "0.0.0.0", port: port).get()
+      }
     case .address(.network(let host, let port)):
-      return try await bootstrap.bind(host: host, port: port).get()
+      return try await named("\(host):\(port)") {
+        try await bootstrap.bind(host: host, port: port).get()
+      }
     case .address(.systemd):
-      throw ServerFailure("listen = systemd, but systemd has passed no socket")
+      throw ServerFailure.noSocket
+    }
+  }
+
+  private static func named(
+    _ address: String, _ bind: () async throws -> any Channel
+  ) async throws -> any Channel {
+    do { return try await bind() } catch {
+      throw ServerFailure("\(address) cannot be listened on: \(error)")
     }
   }
 
@@ -68,17 +85,31 @@ struct Listener: Sendable {
 }
 
 /// The handlers of a new connection, from the socket to the responder.
-private struct ConnectionSetUp: Sendable {
+struct ConnectionSetUp: Sendable {
   let responder: any Responder
-  let tls: TLSContexts?
+  var tls: TLSContexts?
   let connections: OpenConnections
+  var proxies = AuthCore.Configuration.Proxies()
+  let faults: ProxyFaults
 
-  func callAsFunction(_ channel: any Channel) throws {
+  fileprivate func callAsFunction(_ channel: any Channel) throws {
     // Asked once, while the connection is there: afterwards nobody knows whose it was.
     guard let peer = Peer(of: channel) else { throw Peer.Gone() }
-    try connections.enter(channel, from: peer)
+    let isProxy = peer.isOne(of: proxies)
+    try connections.enter(channel, from: isProxy ? nil : peer.source ?? "local")
     let pipeline = channel.pipeline.syncOperations
     try pipeline.addHandler(RequestDeadline(connections))
+    guard isProxy else { return try addHandlers(channel, peer) }
+    try pipeline.addHandler(
+      ProxyHeaderHandler(faults) { client in
+        let peer = client.map { Peer($0, behind: peer) } ?? peer
+        try connections.name(channel, peer.source ?? "local")
+        try addHandlers(channel, peer)
+      })
+  }
+
+  private func addHandlers(_ channel: any Channel, _ peer: Peer) throws {
+    let pipeline = channel.pipeline.syncOperations
     if let tls { try pipeline.addHandler(tls.handler()) }
     try pipeline.addHTTPServerHandlers()
     try pipeline.addHandler(RequestHandler(responder, peer: peer, isTLS: tls != nil))
@@ -106,4 +137,32 @@ extension ChannelPipeline.SynchronousOperations {
 public struct ServerFailure: Error, CustomStringConvertible {
   public let description: String
   public init(_ description: String) { self.description = description }
+
+  static let noSocket = ServerFailure(
+    "listen = systemd, but systemd has passed no socket: stop credd-authserver.service, then "
+      + "'systemctl enable --now credd-authserver.socket'")
+}
+
+private enum UnixSocket {
+  /// A second server on a path would take the first one's clients.
+  static func checkUnused(_ path: String) throws {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = Array(path.utf8)
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { place in
+      // The configuration's reader has looked at its length.
+      for (index, byte) in bytes.prefix(place.count - 1).enumerated() { unsafe place[index] = byte }
+    }
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    let isAnswered = unsafe withUnsafePointer(to: &address) { address in
+      unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        unsafe connect(descriptor, address, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+      }
+    }
+    guard !isAnswered else {
+      throw ServerFailure("\(path): another program, perhaps a second server, listens there")
+    }
+  }
 }

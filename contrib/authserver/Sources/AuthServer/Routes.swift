@@ -12,11 +12,13 @@ struct Routes: Responder {
   let metrics: Metrics
   let log: Logger
   let faults: DatabaseFaults
-  private let longBodies = Places(Limits.longBodies)
+  let now: @Sendable () -> Timestamp
+  private let longBodies = Places(Limits.longBodies, each: Limits.longBodiesPerHost)
+  private let registrations = Registrations()
 
   init(
     tokens: TokenService, accounts: AccountService, sample: SampleService?, metrics: Metrics,
-    log: Logger, faults: DatabaseFaults
+    log: Logger, faults: DatabaseFaults, now: @escaping @Sendable () -> Timestamp
   ) {
     self.tokens = tokens
     self.accounts = accounts
@@ -24,6 +26,7 @@ struct Routes: Responder {
     self.metrics = metrics
     self.log = log
     self.faults = faults
+    self.now = now
   }
 
   /// Paths, and the methods that they take.
@@ -134,11 +137,11 @@ struct Routes: Responder {
     {
       return try await request.json(upTo: Limits.smallBodyBytes, TokenBody.init)
     }
-    guard try await tokens.isEnrolled(proof) else { throw Refusal.hostNotAuthorized }
-    guard longBodies.enter() else {
+    guard let host = try await tokens.enrolledHost(proof) else { throw Refusal.hostNotAuthorized }
+    guard longBodies.enter(host) else {
       throw Refusal(503, "Busy", "too many long requests at once", retryAfter: 2)
     }
-    defer { longBodies.leave() }
+    defer { longBodies.leave(host) }
     return try await request.json(upTo: Limits.bodyBytes, TokenBody.init)
   }
 
@@ -192,12 +195,23 @@ struct Routes: Responder {
     guard request.connection.isPrivate else {
       throw Refusal(403, "TLSRequired", "passwords are taken over TLS only")
     }
+    try takeRegistration(request.connection.peer)
     let body = try await request.json(upTo: Limits.smallBodyBytes, RegisterBody.init)
     let name = try await accounts.register(
       username: body.username, password: body.password, invitation: body.invitation,
       from: request.connection.peer.source,
       origin: RequestOrigin(address: request.connection.peer.address))
     return Response(201, json: ["Username": name])
+  }
+
+  /// Before a registration costs anything: the database is everybody's.
+  private func takeRegistration(_ peer: Peer) throws(Refusal) {
+    // Behind a proxy that does not say who its clients are, all would be one.
+    guard let source = peer.source else { return }
+    let wait = registrations.take(source, at: now())
+    guard let wait else { return }
+    throw Refusal(
+      429, "TooManyAttempts", "too many tries: wait a moment", retryAfter: wait.retryAfter)
   }
 
   private func answer(_ sample: SampleService, _ request: Request) async -> Response {
@@ -216,7 +230,7 @@ struct Routes: Responder {
       let address = request.connection.peer.source ?? "local"
       let text =
         switch request.path {
-        case "/registeruser": try await sample.register(form, from: address)
+        case "/registeruser": try await register(form, sample, request.connection.peer)
         case "/login": try await sample.login(form, from: address)
         default: try await sample.token(form, from: address)
         }
@@ -231,26 +245,53 @@ struct Routes: Responder {
     }
   }
 
+  private func register(
+    _ form: FormValues, _ sample: SampleService, _ peer: Peer
+  ) async throws -> String {
+    try takeRegistration(peer)
+    return try await sample.register(form, from: peer.source ?? "local")
+  }
+
   private static func plain(_ status: Int, _ text: String) -> Response {
     Response(status, type: "text/plain; charset=UTF-8", Array((text + "\n").utf8))
   }
 }
 
-/// So many at once, and no more.
+/// The tries of each source to register.
+private final class Registrations: Sendable {
+  private let allowance = Mutex(
+    SourceAllowance(burst: Limits.registrations.burst, pause: Limits.registrations.pause))
+
+  func take(_ source: String, at now: Timestamp) -> Interval? {
+    allowance.withLock { $0.take(source, at: now) }
+  }
+}
+
+/// So many at once, and no more; nor more than its share for one host.
 private final class Places: Sendable {
-  private let free: Mutex<Int>
+  private let taken = Mutex<[String: Int]>([:])
+  private let count: Int
+  private let share: Int
 
-  init(_ count: Int) { free = Mutex(count) }
+  init(_ count: Int, each share: Int) {
+    self.count = count
+    self.share = share
+  }
 
-  func enter() -> Bool {
-    free.withLock { free in
-      guard free > 0 else { return false }
-      free -= 1
+  func enter(_ host: String) -> Bool {
+    taken.withLock { taken in
+      guard taken[host, default: 0] < share, taken.values.reduce(0, +) < count else { return false }
+      taken[host, default: 0] += 1
       return true
     }
   }
 
-  func leave() { free.withLock { $0 += 1 } }
+  func leave(_ host: String) {
+    taken.withLock { taken in
+      let left = (taken[host] ?? 1) - 1
+      taken[host] = left > 0 ? left : nil
+    }
+  }
 }
 
 /// The requests of the administrator's machines, on an address of their own.

@@ -113,18 +113,19 @@ public struct Server: Sendable {
   /// Binds all sockets, and says so.
   private func listen(_ routes: Routes, _ tls: TLSContexts?) async throws -> [Listener] {
     var listeners: [Listener] = []
+    let proxyFaults = ProxyFaults(options.log)
     if let address = options.configuration.adminListen {
-      listeners.append(
-        try await Listener(
-          .address(address), responder: admin, tls: nil,
-          connections: OpenConnections(limit: Limits.connections, metrics: nil)))
+      let setUp = ConnectionSetUp(
+        responder: admin,
+        connections: OpenConnections(limit: Limits.connections, metrics: nil), faults: proxyFaults)
+      listeners.append(try await Listener(.address(address), setUp))
     }
     let admins = listeners.count
-    let connections = OpenConnections(limit: options.connections, metrics: metrics)
-    for source in try sources() {
-      listeners.append(
-        try await Listener(source, responder: routes, tls: tls, connections: connections))
-    }
+    let setUp = ConnectionSetUp(
+      responder: routes, tls: tls,
+      connections: OpenConnections(limit: options.connections, metrics: metrics),
+      proxies: options.configuration.proxies, faults: proxyFaults)
+    for source in try sources() { listeners.append(try await Listener(source, setUp)) }
     for listener in listeners {
       let address = listener.address?.description ?? "a passed socket"
       options.log.info("listening", metadata: ["address": "\(address)"])
@@ -167,7 +168,7 @@ public struct Server: Sendable {
     }
     return Routes(
       tokens: tokens, accounts: accounts, sample: sample, metrics: metrics, log: options.log,
-      faults: faults)
+      faults: faults, now: options.now)
   }
 
   /// What systemd has passed, or what the configuration names.
@@ -177,7 +178,7 @@ public struct Server: Sendable {
     }
     let count = sd_listen_fds(0)
     guard count > 0 else {
-      throw ServerFailure("listen = systemd, but systemd has passed no socket")
+      throw ServerFailure.noSocket
     }
     return (0..<count).map { .descriptor(SD_LISTEN_FDS_START + $0) }
   }

@@ -75,9 +75,13 @@ public final class TokenService: Sendable {
     }
   }
 
-  public func isEnrolled(_ proof: HostProof) async throws -> Bool {
+  /// The host's name; nil where it is none of those that may ask.
+  public func enrolledHost(_ proof: HostProof) async throws -> String? {
     let time = now()
-    return try await store.host(of: proof, now: time)?.isValid(at: time) ?? false
+    guard let host = try await store.host(of: proof, now: time), host.isValid(at: time) else {
+      return nil
+    }
+    return host.name
   }
 
   public func token(for call: TokenCall) async throws -> CognitoToken {

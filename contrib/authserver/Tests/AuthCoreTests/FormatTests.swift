@@ -32,6 +32,7 @@ struct ConfigurationTests {
         [server]
         listen = [::]:8443
         admin_listen = /run/x/admin
+        proxy_protocol_from = 192.0.2.1, 2001:db8::/32 unix
         tls_certificate = /etc/c.pem
         tls_key = ${CREDENTIALS_DIRECTORY}/key
         client_ca_file = /etc/ca.pem
@@ -52,6 +53,7 @@ struct ConfigurationTests {
     #expect(read.tlsKey == "/run/c/key")
     #expect(read.database == .postgres(url: "postgresql://db.example.com/auth?sslmode=verify-full"))
     #expect(read.registration == .invite)
+    #expect(read.proxies.isUnixSocket && read.proxies.networks.count == 2)
     #expect(read.sessionLifetime == .hours(8))
     #expect(read.quota == 25)
     #expect(read.sharedNames)
@@ -97,7 +99,8 @@ struct ConfigurationTests {
   }
 
   @Test(arguments: [
-    "[server]\nlisten = 0.0.0.0:80",
+    "[server]\nlisten = 0.0.0.0:80", "[server]\nlisten = *:80",
+    "[server]\nproxy_protocol_from = 192.0.2.1/24", "[server]\nproxy_protocol_from = balancer",
     "[server]\ntls_certificate = /a",
     "[server]\nclient_ca_file = /a",
     "[server]\ndatabase = postgresql://db.example.com/x?sslmode=require",

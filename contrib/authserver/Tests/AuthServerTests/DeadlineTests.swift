@@ -1,5 +1,6 @@
 import AuthCore
 import AuthTestSupport
+import Logging
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
@@ -15,10 +16,16 @@ struct DeadlineTests {
     let channel: EmbeddedChannel
 
     /// With the handlers that a listener gives a connection.
-    init(tls: TLSContexts? = nil) throws {
+    ///
+    /// - Parameter isProxied: a balancer's header comes first.
+    init(tls: TLSContexts? = nil, isProxied: Bool = false) throws {
       channel = EmbeddedChannel()
       let pipeline = channel.pipeline.syncOperations
       try pipeline.addHandler(RequestDeadline(OpenConnections(limit: 100, metrics: nil)))
+      if isProxied {
+        let faults = ProxyFaults(Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        try pipeline.addHandler(ProxyHeaderHandler(faults) { _ in })
+      }
       if let tls { try pipeline.addHandler(tls.handler()) }
       try pipeline.addHTTPServerHandlers()
       channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
@@ -122,6 +129,17 @@ struct DeadlineTests {
     client.pass(Self.answerTime - 1)
     try client.answer()
     #expect(client.closes(after: Self.requestTime))
+  }
+
+  @Test func aBalancersHeaderThatDripsIsClosed() throws {
+    let client = try Client(isProxied: true)
+    let header: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
+    for byte in header {
+      try client.channel.writeInbound(ByteBuffer(bytes: [byte]))
+      client.pass(1)
+      #expect(client.isOpen)
+    }
+    #expect(client.closes(after: Self.requestTime - Int64(header.count)))
   }
 
   @Test func aHandshakeThatDripsIsClosed() throws {

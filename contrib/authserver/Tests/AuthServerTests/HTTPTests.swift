@@ -1,5 +1,6 @@
 import AuthCore
 import Foundation
+import Logging
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -29,10 +30,15 @@ struct Loopback {
   let origin: HTTPClient.Origin
   let http: HTTPClient
 
-  init(_ responder: any Responder, tls: TLSContexts? = nil) async throws {
-    listener = try await Listener(
-      .address(.network(host: "127.0.0.1", port: 0)), responder: responder, tls: tls,
-      connections: OpenConnections(limit: 100, metrics: nil))
+  init(
+    _ responder: any Responder, tls: TLSContexts? = nil,
+    proxies: AuthCore.Configuration.Proxies = .init(),
+    connections: OpenConnections = OpenConnections(limit: 100, metrics: nil)
+  ) async throws {
+    let setUp = ConnectionSetUp(
+      responder: responder, tls: tls, connections: connections, proxies: proxies,
+      faults: ProxyFaults(Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
+    listener = try await Listener(.address(.network(host: "127.0.0.1", port: 0)), setUp)
     let scheme = tls == nil ? "http" : "https"
     origin = try #require(
       HTTPClient.Origin("\(scheme)://127.0.0.1:\(listener.address?.port ?? 0)"))
