@@ -71,6 +71,8 @@ public enum Limits {
   /// Failures are forgotten after this time without one.
   public static let guessMemory = Interval.minutes(30)
 
+  /// Enrolments that the log names at once when they end soon; of the rest it has the number.
+  public static let endsInLog = 100
   /// How long the audit can say whose a host's token was that has ended.
   public static let endedTokenMemory = Interval.days(90)
 

@@ -8,6 +8,7 @@ public struct AccountService: Sendable {
   let store: AuthStore
   let hasher: PasswordHasher
   let audit: AuditLog
+  let gate: HostGate
   let now: @Sendable () -> Timestamp
 
   public init(
@@ -18,6 +19,7 @@ public struct AccountService: Sendable {
     self.store = store
     self.hasher = hasher
     self.audit = audit
+    gate = HostGate(store: store, audit: audit, now: now)
     self.now = now
   }
 
@@ -84,9 +86,7 @@ public struct AccountService: Sendable {
     proof: HostProof?, username: String, password: String, provider: String?,
     origin: RequestOrigin
   ) async throws -> (session: String, identifier: String) {
-    let time = now()
-    guard let proof, let host = try await store.host(of: proof, now: time), host.isValid(at: time)
-    else { throw Refusal.hostNotAuthorized }
+    let host = try await gate.host(proof, origin)
     let provider = try self.provider(provider, of: host)
     let keys = Guesses.Keys(user: "account:" + username, source: host.name)
     try await pause(keys)
@@ -155,8 +155,7 @@ public struct AccountService: Sendable {
 
   func logout(proof: HostProof?, session: String?, origin: RequestOrigin) async throws {
     let time = now()
-    guard let proof, let host = try await store.host(of: proof, now: time), host.isValid(at: time)
-    else { throw Refusal.hostNotAuthorized }
+    let host = try await gate.host(proof, origin)
     guard let session, let ticket = Ticket(session, .session),
       let closed = try await store.close(session: ticket, host: host.name, now: time)
     else { throw Refusal.sessionUnknown }

@@ -29,6 +29,10 @@ public final class Metrics: Sendable {
     state.withLock { $0.gauges[Series(name: name, labels: labels)] = value }
   }
 
+  func remove(_ name: String, _ labels: String = "") {
+    state.withLock { $0.gauges[Series(name: name, labels: labels)] = nil }
+  }
+
   func observe(_ name: String, _ labels: String = "", seconds: Double) {
     state.withLock { state in
       let series = Series(name: name, labels: labels)
@@ -61,6 +65,9 @@ public final class Metrics: Sendable {
     "credd_authserver_connections": ("gauge", "Connections open."),
     "credd_authserver_database_up": (
       "gauge", "Whether the database takes what is written: 1, or 0."
+    ),
+    "credd_authserver_host_expires_seconds": (
+      "gauge", "Time until the next enrolment of a host ends; missing where none has an end."
     ),
     "credd_authserver_audit_entries_total": ("counter", "Entries written to the audit."),
     "credd_authserver_aws_credentials_expiration_timestamp_seconds": (

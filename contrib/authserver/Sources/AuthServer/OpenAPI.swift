@@ -22,8 +22,11 @@ public enum OpenAPI {
             "requestBody": {"required": true, "content": {"application/json": {
               "schema": {"$ref": "#/components/schemas/TokenRequest"}}}},
             "responses": {
-              "200": {"description": "The user's token", "content": {"application/json": {
-                "schema": {"$ref": "#/components/schemas/Token"}}}},
+              "200": {"description": "The user's token",
+                "headers": {"Credd-Host-Expires": {"schema": {"type": "string", "format": "date-time"},
+                  "description": "When the host's enrolment ends, where it does"}},
+                "content": {"application/json": {
+                  "schema": {"$ref": "#/components/schemas/Token"}}}},
               "default": {"$ref": "#/components/responses/Error"}
             }
           }

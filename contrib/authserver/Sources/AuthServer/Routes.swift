@@ -114,30 +114,36 @@ struct Routes: Responder {
   private func token(_ request: Request) async throws -> Response {
     let credentials = try request.credentials()
     guard let proof = credentials.proof else { throw Refusal.hostNotAuthorized }
-    let body = try await tokenBody(request, proof)
+    let origin = RequestOrigin(address: request.connection.peer.address, proof: proof)
+    let body = try await tokenBody(request, proof, origin)
     let call = TokenCall(
       proof: proof, session: credentials.session, identityPoolID: body.pool,
       provider: body.provider, user: body.user, identityID: body.identityID, logins: body.logins,
       isForced: request.headers["cache-control"].contains {
         $0.lowercased().contains("no-cache")
-      }, origin: RequestOrigin(address: request.connection.peer.address, proof: proof))
-    let token = try await tokens.token(for: call)
+      }, origin: origin)
+    let answer = try await tokens.token(for: call)
     return Response(
       200,
       json: [
-        "IdentityId": token.identityID, "Token": token.token, "IdentityPoolId": body.pool,
-      ])
+        "IdentityId": answer.token.identityID, "Token": answer.token.token,
+        "IdentityPoolId": body.pool,
+      ],
+      // credd warns of it on the host.
+      answer.hostExpires.map { ["Credd-Host-Expires": $0.iso8601] } ?? [:])
   }
 
   /// Logins of other providers make long bodies. They are read from hosts that are enrolled, a few at
   /// once; a token that only looks like one gets no memory.
-  private func tokenBody(_ request: Request, _ proof: HostProof) async throws -> TokenBody {
+  private func tokenBody(
+    _ request: Request, _ proof: HostProof, _ origin: RequestOrigin
+  ) async throws -> TokenBody {
     if let length = request.headers.first(name: "content-length").flatMap({ Int($0) }),
       length <= Limits.smallBodyBytes
     {
       return try await request.json(upTo: Limits.smallBodyBytes, TokenBody.init)
     }
-    guard let host = try await tokens.enrolledHost(proof) else { throw Refusal.hostNotAuthorized }
+    let host = try await tokens.gate.host(proof, origin).name
     guard longBodies.enter(host) else {
       throw Refusal(503, "Busy", "too many long requests at once", retryAfter: 2)
     }

@@ -187,8 +187,12 @@ public struct Server: Sendable {
 extension Server {
   private func keepHouse() async {
     var minute = 0
+    var ends = EnrolmentEnds()
     while !Task.isCancelled {
-      if minute % 60 == 0 { await hourly() }
+      if minute % 60 == 0 {
+        await hourly()
+        await warnOfEnds(&ends)
+      }
       await eachMinute()
       minute += 1
       try? await Task.sleep(for: .seconds(60))
@@ -205,6 +209,35 @@ extension Server {
         "what has ended could not be removed", metadata: ["reason": "\(error)"])
     }
     await store.keepReserve()
+  }
+
+  /// Says in the log which enrolments end soon, and in the metrics when the next one does.
+  ///
+  /// - Parameter ends: what was said.
+  public func warnOfEnds(_ ends: inout EnrolmentEnds) async {
+    let (metric, now) = ("credd_authserver_host_expires_seconds", options.now())
+    do {
+      let never = Timestamp(milliseconds: .max)
+      if let next = try await store.ends(after: now, before: never, limit: 1).first {
+        metrics.set(metric, to: (next.end - now).seconds)
+      } else {
+        metrics.remove(metric)
+      }
+      let soon = try await store.ends(after: now, before: now + EnrolmentEnds.longest)
+      let due = ends.due(soon, at: now)
+      for notice in due.prefix(Limits.endsInLog) {
+        options.log.warning(
+          "a host's enrolment ends soon: 'host set NAME --expires' renews it",
+          metadata: [
+            "host": "\(notice.host)", "expires": "\(notice.end.iso8601)",
+            "days": "\(notice.days)",
+          ])
+      }
+      guard due.count > Limits.endsInLog else { return }
+      options.log.warning(
+        "more enrolments end soon: 'host list' shows them",
+        metadata: ["count": "\(due.count - Limits.endsInLog)"])
+    } catch { faults.note(error) }
   }
 
   /// A full disk is in the log before a host is refused for it.

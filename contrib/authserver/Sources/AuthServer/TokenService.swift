@@ -18,6 +18,13 @@ public struct TokenCall: Sendable {
   var origin = RequestOrigin()
 }
 
+/// A user's token for a host.
+struct TokenAnswer: Sendable {
+  let token: CognitoToken
+  /// When the host's enrolment ends, where it does.
+  let hostExpires: Timestamp?
+}
+
 /// Answers token callbacks: decides, asks Cognito, remembers.
 public final class TokenService: Sendable {
   private let configuration: AuthCore.Configuration
@@ -25,6 +32,7 @@ public final class TokenService: Sendable {
   private let cognito: any Cognito
   private let quota: QuotaGate
   private let audit: AuditLog
+  let gate: HostGate
   private let metrics: Metrics
   private let log: Logger
   private let now: @Sendable () -> Timestamp
@@ -46,6 +54,7 @@ public final class TokenService: Sendable {
     self.cognito = cognito
     self.quota = quota
     self.audit = audit
+    gate = HostGate(store: store, audit: audit, now: now)
     self.metrics = metrics
     self.log = log
     self.now = now
@@ -75,23 +84,17 @@ public final class TokenService: Sendable {
     }
   }
 
-  /// The host's name; nil where it is none of those that may ask.
-  public func enrolledHost(_ proof: HostProof) async throws -> String? {
-    let time = now()
-    guard let host = try await store.host(of: proof, now: time), host.isValid(at: time) else {
-      return nil
-    }
-    return host.name
-  }
-
-  public func token(for call: TokenCall) async throws -> CognitoToken {
+  func token(for call: TokenCall) async throws -> TokenAnswer {
     let user = try Self.identifier(call.user)
     guard let proof = call.proof else { throw Refusal.hostNotAuthorized }
     let pool = configuration.pool(withID: call.identityPoolID)
     let ticket = call.session.map { Ticket($0, .session) }
     let facts = try await store.facts(
       of: proof, session: ticket ?? nil, user: user.text, pool: pool?.name ?? "", now: now())
-    guard let facts else { throw Refusal.hostNotAuthorized }
+    guard let facts, facts.host.isValid(at: now()) else {
+      metrics.count("credd_authserver_tokens_total", "result=\"refused\"")
+      throw try await gate.refusal(of: proof, call.origin)
+    }
     do {
       let decision = try decide(call, user, pool, facts, now())
       guard let pool else { throw Refusal.notVouched }
@@ -106,7 +109,9 @@ public final class TokenService: Sendable {
         let names = call.logins.keys.sorted().joined(separator: " ")
         notes.append(grant.note("loginsIgnored", ["providers": names], at: now()))
       }
-      return try await issue(grant, isForced: call.isForced, notes)
+      return TokenAnswer(
+        token: try await issue(grant, isForced: call.isForced, notes),
+        hostExpires: facts.host.expires)
     } catch let refusal as Refusal where [401, 403].contains(refusal.status) {
       metrics.count("credd_authserver_tokens_total", "result=\"refused\"")
       let members = [
@@ -130,7 +135,6 @@ public final class TokenService: Sendable {
     _ call: TokenCall, _ user: Identifier, _ pool: AuthCore.Configuration.Pool?,
     _ facts: CallbackFacts, _ now: Timestamp
   ) throws(Refusal) -> Vouching.Decision {
-    guard facts.host.isValid(at: now) else { throw .hostNotAuthorized }
     guard call.session == nil || facts.session != nil else { throw .sessionUnknown }
     let decision = try Vouching.decide(
       facts.host, for: user, pool: pool?.name ?? "", provider: call.provider,

@@ -67,6 +67,54 @@ extension AuthStore {
     }
   }
 
+  /// Why a proof lets nobody in.
+  public struct ProofFault: Sendable, Equatable {
+    public enum Reason: String, Sendable {
+      case unknown
+      /// The id of a token with another secret.
+      case wrong
+      case revoked
+      /// By a second token, whose overlap is over.
+      case replaced
+      case expired
+    }
+
+    public let reason: Reason
+    /// Whose it is, or was.
+    public let host: String?
+
+    public init(reason: Reason, host: String?) {
+      self.reason = reason
+      self.host = host
+    }
+  }
+
+  /// What the audit says of a proof that was refused.
+  public func fault(of proof: HostProof, now: Timestamp) async throws -> ProofFault {
+    let columns = "SELECT h.name, h.revoked, h.expires"
+    let row = try await database.read { connection in
+      switch proof {
+      case .certificate(let name):
+        try connection.run(columns + " FROM hosts h WHERE h.name = ?", .text(name)).first
+      case .ticket(let ticket):
+        try connection.run(
+          columns + ", t.hash, t.expires FROM host_tokens t JOIN hosts h ON h.name = t.host "
+            + "WHERE t.id = ?", .text(ticket.id)
+        ).first
+      }
+    }
+    guard let row else { return ProofFault(reason: .unknown, host: nil) }
+    var reason = ProofFault.Reason.expired
+    if case .ticket(let ticket) = proof {
+      if let end = row.optionalInteger(4), end <= now.milliseconds { reason = .replaced }
+      if row.optionalInteger(1) != nil { reason = .revoked }
+      if !ticket.matches(hash: try row.text(3)) { reason = .wrong }
+    } else if row.optionalInteger(1) != nil {
+      reason = .revoked
+    }
+    return ProofFault(reason: reason, host: try row.text(0))
+  }
+
   static func enrolment(_ row: SQLRow) throws -> Enrolment {
     Enrolment(
       name: try row.text(0), rights: try rights(row, from: 1),
@@ -96,6 +144,23 @@ extension AuthStore {
     try await database.read { connection in
       try connection.run("SELECT \(Self.hostColumns) FROM \(Self.hostTables) ORDER BY h.name")
         .map(Self.enrolment)
+    }
+  }
+
+  /// Hosts whose enrolment has not ended and will, the first to end first.
+  ///
+  /// - Parameter limit: the next ones alone.
+  public func ends(
+    after now: Timestamp, before last: Timestamp, limit: Int = .max
+  ) async throws -> [(name: String, end: Timestamp)] {
+    let rows = try await database.read {
+      try $0.run(
+        "SELECT name, expires FROM hosts WHERE revoked IS NULL AND expires > ? AND expires <= ? "
+          + "ORDER BY expires, name LIMIT ?",
+        .integer(now.milliseconds), .integer(last.milliseconds), .integer(Int64(limit)))
+    }
+    return try rows.map {
+      (name: try $0.text(0), end: Timestamp(milliseconds: try $0.integer(1)))
     }
   }
 

@@ -4,6 +4,7 @@ import AuthStore
 import AuthTestSupport
 import Foundation
 import Synchronization
+import NIOHTTP1
 import Testing
 
 /// A clock that the test moves.
@@ -49,7 +50,10 @@ struct EndingTests {
             vouches: try Patterns("alice"), signsIn: try Patterns("zoe"), pools: ["work"]),
           expires: clock.now + .days(1), created: clock.now), token: token)
       _ = try await test.register("zoe")
-      #expect(try await test.callback(token.text).status == 200)
+      let reply = try await test.callback(token.text)
+      #expect(reply.status == 200)
+      #expect(
+        reply.headers.first(name: "Credd-Host-Expires") == (clock.now + .days(1)).iso8601)
       let session = try #require(try await test.login(token.text, "zoe")["SessionToken"])
       // Before the sign-in does.
       clock.pass(.hours(23))

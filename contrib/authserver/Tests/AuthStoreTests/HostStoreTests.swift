@@ -114,6 +114,55 @@ import Testing
     await store.close()
   }
 
+  /// The audit says whose an ended token was.
+  @Test(arguments: TestDatabase.allCases)
+  func whyAProofIsNoneIsKnown(_ database: TestDatabase) async throws {
+    let store = try await database.makeStore()
+    let (first, second) = (Example.ticket(.host), Example.ticket(.host))
+    try await store.enrol(try Example.host(), token: first)
+    func fault(_ ticket: Ticket, _ time: Timestamp) async throws -> String {
+      let fault = try await store.fault(of: .ticket(ticket), now: time)
+      return "\(fault.reason) \(fault.host ?? "")"
+    }
+    #expect(try await fault(first, now + .days(91)) == "expired web1")
+    _ = try await store.rotate(host: "web1", token: second, earlierUntil: now + .hours(1), now: now)
+    try await store.sweep(now: now + .days(1))
+    #expect(try await fault(first, now + .days(1)) == "replaced web1")
+    let forged = try #require(
+      Ticket("crh1_\(second.id)_" + String(repeating: "0", count: 64), .host))
+    #expect(try await fault(forged, now) == "wrong web1")
+    #expect(try await fault(Example.ticket(.host), now) == "unknown ")
+    #expect(try await store.revoke(host: "web1", now: now + .hours(2)))
+    #expect(try await fault(second, now + .hours(3)) == "revoked web1")
+    let certificate = try await store.fault(of: .certificate(name: "web1"), now: now)
+    #expect(certificate == AuthStore.ProofFault(reason: .revoked, host: "web1"))
+    // Not for ever.
+    try await store.sweep(now: now + .days(100))
+    #expect(try await fault(first, now + .days(100)) == "unknown ")
+    await store.close()
+  }
+
+  @Test(arguments: TestDatabase.allCases)
+  func theNextEndsAreFound(_ database: TestDatabase) async throws {
+    let store = try await database.makeStore()
+    let ends = [("past", -1), ("soon", 3), ("next", 2), ("later", 60), ("revoked", 1)]
+    for (name, days) in ends {
+      var host = try Example.host(name)
+      host.expires = now + .days(Int64(days))
+      try await store.enrol(host, token: nil)
+    }
+    var endless = try Example.host("endless")
+    endless.expires = nil
+    try await store.enrol(endless, token: nil)
+    #expect(try await store.revoke(host: "revoked", now: now))
+    let found = try await store.ends(after: now, before: now + .days(30))
+    #expect(found.map(\.name) == ["next", "soon"])
+    #expect(found.first?.end == now + .days(2))
+    let all = try await store.ends(after: now, before: .init(milliseconds: .max), limit: 1)
+    #expect(all.map(\.name) == ["next"])
+    await store.close()
+  }
+
   @Test(arguments: TestDatabase.allCases)
   func aGroupsRightsAreItsHosts(_ database: TestDatabase) async throws {
     let store = try await database.makeStore()

@@ -1,0 +1,30 @@
+import AuthCore
+import AuthStore
+
+/// Lets in hosts that are enrolled. The others get one answer, whatever the reason; the audit has it, a
+/// few entries of each address.
+struct HostGate: Sendable {
+  let store: AuthStore
+  let audit: AuditLog
+  let now: @Sendable () -> Timestamp
+
+  func host(_ proof: HostProof?, _ origin: RequestOrigin) async throws -> Enrolment {
+    let time = now()
+    guard let proof else { throw Refusal.hostNotAuthorized }
+    guard let host = try await store.host(of: proof, now: time), host.isValid(at: time) else {
+      throw try await refusal(of: proof, origin)
+    }
+    return host
+  }
+
+  /// For a proof that was found to be none.
+  func refusal(of proof: HostProof, _ origin: RequestOrigin) async throws -> Refusal {
+    let time = now()
+    let fault = try await store.fault(of: proof, now: time)
+    var members = ["reason": fault.reason.rawValue]
+    members["host"] = fault.host
+    let note = AuditNote("hostRefused", origin.members(members), at: time)
+    try await audit.write([note], from: origin.address)
+    return .hostNotAuthorized
+  }
+}
