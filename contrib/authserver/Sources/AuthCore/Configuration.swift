@@ -181,7 +181,8 @@ private struct ConfigurationReader {
   ) -> T? {
     guard let entry = section[key], let text = text(key, section) else { return nil }
     if let value = read(text) { return value }
-    fault(entry, "is not \(expected)")
+    // The address of a database may hold its password.
+    fault(entry, key == "database" ? "is not \(expected)" : "is '\(text)', not \(expected)")
     return nil
   }
 

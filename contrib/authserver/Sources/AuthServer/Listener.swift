@@ -12,6 +12,16 @@ struct Listener: Sendable {
     case address(AuthCore.Configuration.ListenAddress)
     /// A socket that was passed.
     case descriptor(CInt)
+
+    /// For messages.
+    fileprivate var name: String {
+      switch self {
+      case .address(.network(let host, let port)):
+        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+      case .address(.unixSocket(let path)): path
+      case .address(.systemd), .descriptor: "systemd's socket"
+      }
+    }
   }
 
   private let server: any Channel
@@ -33,7 +43,10 @@ struct Listener: Sendable {
             return channel.eventLoop.makeFailedFuture(error)
           }
       }
-    server = try await Self.bind(bootstrap, source)
+    do { server = try await Self.bind(bootstrap, source) } catch let error as IOError {
+      let reason = unsafe String(cString: strerror(error.errnoCode))
+      throw ServerFailure("the server cannot listen on \(source.name): \(reason)")
+    }
   }
 
   private static func bind(

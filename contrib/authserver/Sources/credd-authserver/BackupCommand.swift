@@ -27,7 +27,7 @@ struct Backup: AsyncParsableCommand {
     } catch StoreError.full {
       throw Failed("no room is left for \(file)", .unavailable)
     } catch let error as StoreError {
-      throw Failed(error)
+      throw Failed(error, of: configuration.database)
     }
     let bytes = try copy.publish()
     try common.say(

@@ -21,7 +21,15 @@ struct HostCommand: AsyncParsableCommand {
       help: "When the enrolment ends, as 90d; never where it is 0. (default: 90d)",
       transform: Lifetime.read)
     var expires: Lifetime?
-    @Option(help: "This server's address, for the lines that are printed.") var url: String?
+    @Option(
+      help:
+        "This server's address, as https://auth.example.com:8443, for the lines that are printed.",
+      transform: HostHints.readURL)
+    var url: String?
+    @Option(
+      help:
+        "The file on the host with the authority of the server's certificate, for the same lines.")
+    var caFile: String?
 
     func run() async throws {
       try await common.withStore { store, settings in
@@ -35,7 +43,8 @@ struct HostCommand: AsyncParsableCommand {
             "\(name) is enrolled already: 'host set' changes what it may do, and 'host rotate' "
               + "gives it another token")
         }
-        let hints = HostHints(host: host, token: token.text, settings: settings, url: url)
+        let hints = HostHints(
+          host: host, token: token.text, settings: settings, url: url, caFile: caFile)
         try common.say(hints.text, hints.members)
       }
     }

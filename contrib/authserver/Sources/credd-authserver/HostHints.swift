@@ -1,3 +1,4 @@
+import ArgumentParser
 import AuthCore
 
 /// What to put on an enrolled host.
@@ -6,9 +7,18 @@ struct HostHints {
   let token: String
   let settings: AuthCore.Configuration
   let url: String?
+  /// On the host.
+  let caFile: String?
+
+  static func readURL(_ text: String) throws -> String {
+    guard text.hasPrefix("https://") || text.hasPrefix("http://"), !text.hasSuffix("//"),
+      text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+    else { throw ValidationError("it is https:// or http://, the server's name, and its port") }
+    return text.hasSuffix("/") ? String(text.dropLast()) : text
+  }
 
   private var base: String {
-    if let url { return url.hasSuffix("/") ? String(url.dropLast()) : url }
+    if let url { return url }
     let scheme = settings.tlsCertificate == nil ? "http" : "https"
     switch settings.listen {
     case .network(let address, let port) where address.contains("127.") || address == "::1":
@@ -43,6 +53,11 @@ struct HostHints {
       "[backend \(name)]", "type = http", "url = \(base)/v1/token",
       "bearer_token_file = ${CREDENTIALS_DIRECTORY}/authserver-token",
     ]
+    if base.hasPrefix("https:") {
+      lines.append(
+        caFile.map { "ca_file = \($0)" }
+          ?? "; ca_file = FILE, if the server's certificate is of an authority of your own")
+    }
     if signsIn {
       lines += ["login_url = \(base)/v1/login", "logout_url = \(base)/v1/logout"]
       if settings.registration != .closed { lines.append("register_url = \(base)/v1/register") }

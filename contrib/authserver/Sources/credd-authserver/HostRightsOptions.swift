@@ -1,7 +1,6 @@
 import ArgumentParser
 import AuthCore
 import AuthStore
-import CredCore
 
 /// For whom a host, or a group of hosts, may speak, as options of a command.
 struct RightsOptions: ParsableArguments {
@@ -25,11 +24,7 @@ struct RightsOptions: ParsableArguments {
   ) throws -> HostRights {
     let pools = pool.filter { !$0.isEmpty }
     for name in pools where settings.pools[name] == nil {
-      let known = settings.pools.keys.sorted()
-      throw Failed(
-        "--pool: there is no [pool \(name.visible)] in the configuration"
-          + NearestName.suggestion(
-            name, in: known, otherwise: "; there is \(known.joined(separator: ", "))"))
+      throw Failed.unknownPool(name, settings)
     }
     let given = HostRights(
       vouches: try Self.patterns(vouches, "--vouches"),

@@ -18,9 +18,10 @@ struct LinkCommand: AsyncParsableCommand {
     ) async throws -> T {
       try await common.withStore { store, settings in
         let known = settings.pools.keys.sorted()
-        guard let name = pool ?? (known.count == 1 ? known.first : nil),
-          let pool = settings.pools[name]
-        else { throw Failed("which pool? --pool \(known.joined(separator: ", "))") }
+        guard let name = pool ?? (known.count == 1 ? known.first : nil) else {
+          throw Failed("which pool? --pool \(known.joined(separator: ", "))", .usage)
+        }
+        guard let pool = settings.pools[name] else { throw Failed.unknownPool(name, settings) }
         let http = try HTTPClient(calls: 1)
         defer { http.close() }
         let now: @Sendable () -> Timestamp = { .now }
@@ -32,7 +33,7 @@ struct LinkCommand: AsyncParsableCommand {
         do {
           return try await body(cognito, store, pool)
         } catch let error as CognitoFailure {
-          throw Failed("Cognito says \(error.description)")
+          throw Failed("Cognito says \(error.description)", .unavailable)
         }
       }
     }
@@ -59,7 +60,9 @@ struct LinkCommand: AsyncParsableCommand {
 
     /// Before Cognito is asked to change anything.
     static func check(_ user: String) throws {
-      do { _ = try Identifier(user) } catch { throw Failed("the name \(error.reason)") }
+      do { _ = try Identifier(user) } catch {
+        throw Failed("the name \(user.visible) \(error.reason)", .usage)
+      }
     }
 
     /// Keeps the identity that users have now, with the entry in the audit.
@@ -106,7 +109,7 @@ struct LinkCommand: AsyncParsableCommand {
 
     func run() async throws {
       guard CognitoSyntax.isID(identityID) else {
-        throw Failed("\(identityID.visible) is no IdentityId")
+        throw Failed("\(identityID.visible) is no IdentityId", .usage)
       }
       try Target.check(user)
       try await target.withCognito { cognito, store, pool in
@@ -153,7 +156,7 @@ struct LinkCommand: AsyncParsableCommand {
       try Target.check(source)
       try Target.check(destination)
       guard !source.utf8.elementsEqual(destination.utf8) else {
-        throw Failed("\(source) cannot be merged with itself")
+        throw Failed("\(source.visible) cannot be merged with itself", .usage)
       }
       try await target.withCognito { cognito, store, pool in
         for user in [source, destination] {

@@ -106,13 +106,19 @@ struct Failed: Error, CustomStringConvertible {
     self.kind = kind
   }
 
-  init(_ error: StoreError) {
+  /// Names a database that is a file; what PostgreSQL says names its server.
+  init(_ error: StoreError, of database: AuthCore.Configuration.Database) {
     let isPassing =
       switch error {
       case .unavailable, .full, .collided, .otherSchema, .denied: true
       default: false
       }
-    self.init(error.description, isPassing ? .unavailable : .data)
+    let place =
+      switch database {
+      case .sqlite(let path): "\(path): "
+      case .postgres: ""
+      }
+    self.init(place + error.description, isPassing ? .unavailable : .data)
   }
 }
 
@@ -124,5 +130,13 @@ extension Failed {
     Failed(
       "there is no \(what) \(name.visible)"
         + NearestName.suggestion(name, in: known, otherwise: hint))
+  }
+
+  static func unknownPool(_ name: String, _ settings: AuthCore.Configuration) -> Failed {
+    let known = settings.pools.keys.sorted()
+    return Failed(
+      "--pool: there is no [pool \(name.visible)] in the configuration"
+        + NearestName.suggestion(
+          name, in: known, otherwise: "; there is \(known.joined(separator: ", "))"))
   }
 }

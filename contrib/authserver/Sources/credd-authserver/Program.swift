@@ -50,7 +50,7 @@ struct Program: AsyncParsableCommand {
 
 /// What every command takes.
 struct Common: ParsableArguments {
-  @Option(help: "The configuration; FILE.d/*.conf is read too.")
+  @Option(help: "The configuration; FILE.d/*.conf is read too.", completion: .file())
   var config = "/etc/credd-authserver/authserver.conf"
 
   @Flag(help: "Print JSON for programs.")
@@ -158,7 +158,7 @@ struct Common: ParsableArguments {
       await store.close()
       return try outcome.get()
     } catch let error as StoreError {
-      throw Failed(error)
+      throw Failed(error, of: configuration.database)
     }
   }
 
@@ -215,9 +215,11 @@ struct Serve: AsyncParsableCommand {
     do {
       server = try await Server(options)
     } catch let error as StoreError {
-      throw Failed(error)
+      throw Failed(error, of: options.configuration.database)
     }
-    try await server.run()
+    do { try await server.run() } catch let failure as ServerFailure {
+      throw Failed(failure.description, .unavailable)
+    }
   }
 }
 
@@ -237,7 +239,7 @@ struct Migrate: AsyncParsableCommand {
         "schema version \(AuthStore.schemaVersion), was \(before)",
         ["version": .number(Int64(AuthStore.schemaVersion)), "was": .number(Int64(before))])
     } catch let error as StoreError {
-      throw Failed(error)
+      throw Failed(error, of: configuration.database)
     }
   }
 }

@@ -18,18 +18,18 @@ struct UserCommand: AsyncParsableCommand {
 
     func read(for name: String) throws -> String {
       let first = try line("Password: ")
-      if !passwordStdin, try line("Once more: ") != first { throw Failed("the two differ") }
-      if let fault = PasswordRules.fault(of: first, username: name) { throw Failed(fault) }
+      if !passwordStdin, try line("Once more: ") != first { throw Failed("the two differ", .usage) }
+      if let fault = PasswordRules.fault(of: first, username: name) { throw Failed(fault, .usage) }
       return first
     }
 
     private func line(_ prompt: String) throws -> String {
       guard !passwordStdin else {
-        guard let line = readLine() else { throw Failed("no password on standard input") }
+        guard let line = readLine() else { throw Failed("no password on standard input", .usage) }
         return line
       }
       guard isatty(0) == 1, let typed = unsafe getpass(prompt) else {
-        throw Failed("no terminal to ask on: use --password-stdin")
+        throw Failed("no terminal to ask on: use --password-stdin", .usage)
       }
       return unsafe String(cString: typed)
     }
@@ -58,7 +58,9 @@ struct UserCommand: AsyncParsableCommand {
           + "('user disable --vouched \(text)' refuses the other before it comes)")
     }
     if let exact { return exact }
-    throw Failed("there is no user \(text): 'user list' shows them")
+    throw Failed.unknown(
+      "user", text, among: try await store.users().map(\.identifier),
+      hint: ": 'user list' shows them")
   }
 
   /// A deleted account has no password left.
@@ -80,7 +82,7 @@ struct UserCommand: AsyncParsableCommand {
         do {
           user = try Identifier(registering: name, as: .account, shared: settings.sharedNames)
         } catch let error as InvalidName {
-          throw Failed("the name \(error.reason)")
+          throw Failed("the name \(name.visible) \(error.reason)", .usage)
         }
         let hash = try await UserCommand.hash(try input.read(for: name))
         switch try await store.register(
@@ -144,7 +146,7 @@ struct UserCommand: AsyncParsableCommand {
         if vouched {
           do { try await store.note(vouched: Identifier(name), now: .now) } catch let error
             as InvalidName
-          { throw Failed("the name \(error.reason)") }
+          { throw Failed("the name \(name.visible) \(error.reason)", .usage) }
         }
         let user = try await UserCommand.find(name, store)
         let trail = common.trail("userDisabled", ["user": user.identifier])
@@ -171,7 +173,9 @@ struct UserCommand: AsyncParsableCommand {
         let password = try input.read(for: bare.isEmpty ? user.identifier : bare)
         let kept: String
         if user.kind == .sample {
-          guard let sample = settings.sample else { throw Failed("there is no [sample]") }
+          guard let sample = settings.sample else {
+            throw Failed("there is no [sample] in \(common.config)")
+          }
           kept = SampleProtocol(appName: sample.appName, host: sample.hostName)
             .salted(username: bare, password: password)
         } else {

@@ -91,9 +91,9 @@ struct ConfigurationTests {
         [pool]
         """)
     #expect(errors.contains("a.conf:5: unknown key 'lisen' in [server]; did you mean 'listen'?"))
-    #expect(errors.contains { $0.hasPrefix("a.conf:6: 'quota' is not calls a second") })
+    #expect(errors.contains { $0.hasPrefix("a.conf:6: 'quota' is '40', not calls a second") })
     #expect(errors.contains { $0.hasPrefix("a.conf:7: duplicate key 'quota'") })
-    #expect(errors.contains { $0.hasPrefix("a.conf:8: 'registration' is not closed") })
+    #expect(errors.contains { $0.hasPrefix("a.conf:8: 'registration' is 'maybe', not closed") })
     #expect(errors.contains("a.conf:9: unknown section [serber]; did you mean 'server'?"))
     #expect(errors.contains { $0.hasPrefix("a.conf:10: unknown section [pool]") })
   }

@@ -197,4 +197,71 @@ struct AdministratorTests {
     #expect(said["version"] as? Int == AuthStore.schemaVersion)
     #expect(try programs.serve().callback(host, "alice").status == 200)
   }
+
+  /// A wrong command line ends with 64, a wrong name or file with 65, and what may pass with 69; each
+  /// message names the value.
+  @Test(
+    arguments: [
+      (["host", "enrol", "web1", "--pool", "work"], 64, "--vouches"),
+      (["host", "enrol", "web 1", "--pool", "work", "--vouches", "a"], 64, "web 1"),
+      (["host", "enrol", "web1", "--pool", "wrok", "--vouches", "a"], 65, "did you mean 'work'?"),
+      (
+        ["host", "enrol", "web1", "--pool", "work", "--vouches", "a", "--url", "auth"], 64, "'auth'"
+      ),
+      (["host", "rotate", "web1", "--overlap", "soon"], 64, "'soon'"),
+      (["invite", "a\nb"], 64, "a\\u{a}b"), (["invite", "revoke", "zoe"], 65, "zoe"),
+      (["user", "disable", "zoe"], 65, "there is no user zoe"),
+      (["user", "add", "account:x", "--password-stdin"], 64, "account:x"),
+      (["link", "list", "zoe", "--pool", "wrok"], 65, "[pool wrok]"),
+      (["link", "add", "zoe", "x"], 64, "x is no IdentityId"),
+    ] as [([String], Int32, String)])
+  func aMistakeIsNamedAndChangesNothing(
+    _ arguments: [String], _ status: Int32, _ words: String
+  ) throws {
+    let programs = try Programs(.sqlite)
+    defer { programs.stop() }
+    _ = try programs.admin("migrate")
+    let before = try programs.admin("audit", "list")
+    #expect {
+      try programs.admin(arguments)
+    } throws: {
+      "\($0)".contains("ended with \(status)") && "\($0)".contains(words)
+    }
+    #expect(try programs.admin("audit", "list") == before)
+  }
+
+  @Test func whatCannotBeOpenedIsNamed() throws {
+    let database = AuthCore.Configuration.Database.sqlite(path: "/nonexistent/auth.db")
+    let programs = try Programs(database)
+    defer { programs.stop() }
+    #expect {
+      try programs.admin("host", "list")
+    } throws: {
+      "\($0)".contains("ended with 69: Error: /nonexistent/auth.db: ")
+    }
+    let other = try TestDatabase.sqlite.make()
+    let configured = try Programs(other, sandbox: programs).configuration(
+      listen: "/nonexistent/s", admin: programs.folder.path + "/admin")
+    #expect {
+      try Command.run(
+        Programs.program, ["serve", "--config", configured], environment: Programs.environment)
+    } throws: {
+      "\($0)".contains("ended with 69: ") && "\($0)".contains("cannot listen on /nonexistent/s: ")
+    }
+  }
+
+  @Test func whatIsPrintedForTheHostNamesServerAndAuthority() throws {
+    let programs = try Programs(.sqlite)
+    defer { programs.stop() }
+    func lines(_ options: String...) throws -> String {
+      let text = try programs.admin(
+        ["host", "enrol", "web\(options.count)", "--pool", "work", "--vouches", "a"] + options)
+      return text
+    }
+    let url = "https://auth.example.com:8443"
+    let text = try lines("--url", url + "/", "--ca-file", "/etc/credd/authority.pem")
+    #expect(text.contains("url = \(url)/v1/token\n"))
+    #expect(text.contains("ca_file = /etc/credd/authority.pem\n"))
+    #expect(try lines("--url", url).contains("; ca_file = FILE"))
+  }
 }
