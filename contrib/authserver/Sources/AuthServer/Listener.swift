@@ -12,16 +12,6 @@ struct Listener: Sendable {
     case address(AuthCore.Configuration.ListenAddress)
     /// A socket that was passed.
     case descriptor(CInt)
-
-    /// For messages.
-    fileprivate var name: String {
-      switch self {
-      case .address(.network(let host, let port)):
-        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-      case .address(.unixSocket(let path)): path
-      case .address(.systemd), .descriptor: "systemd's socket"
-      }
-    }
   }
 
   private let server: any Channel
@@ -43,10 +33,7 @@ struct Listener: Sendable {
             return channel.eventLoop.makeFailedFuture(error)
           }
       }
-    do { server = try await Self.bind(bootstrap, source) } catch let error as IOError {
-      let reason = unsafe String(cString: strerror(error.errnoCode))
-      throw ServerFailure("the server cannot listen on \(source.name): \(reason)")
-    }
+    server = try await Self.bind(bootstrap, source)
   }
 
   private static func bind(
@@ -84,7 +71,9 @@ struct Listener: Sendable {
     _ address: String, _ bind: () async throws -> any Channel
   ) async throws -> any Channel {
     do { return try await bind() } catch {
-      throw ServerFailure("\(address) cannot be listened on: \(error)")
+      let number = (error as? IOError)?.errnoCode
+      let reason = number.map { unsafe String(cString: strerror($0)) } ?? "\(error)"
+      throw ServerFailure("\(address) cannot be listened on: \(reason)")
     }
   }
 

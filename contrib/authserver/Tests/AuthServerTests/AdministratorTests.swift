@@ -246,7 +246,8 @@ struct AdministratorTests {
       try Command.run(
         Programs.program, ["serve", "--config", configured], environment: Programs.environment)
     } throws: {
-      "\($0)".contains("ended with 69: ") && "\($0)".contains("cannot listen on /nonexistent/s: ")
+      "\($0)".contains("ended with 69: ")
+        && "\($0)".contains("/nonexistent/s cannot be listened on: No such file")
     }
   }
 
