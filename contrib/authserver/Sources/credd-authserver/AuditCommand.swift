@@ -30,7 +30,7 @@ struct AuditCommand: AsyncParsableCommand {
           entries.map {
             [
               .text($0.time.iso8601), .text($0.chain), .number($0.sequence), .text($0.event),
-              .text($0.detail),
+              common.json ? Cell(members: $0.detail) : .text($0.detail),
             ]
           })
       }

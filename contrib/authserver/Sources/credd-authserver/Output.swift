@@ -15,6 +15,12 @@ enum Cell: Encodable, Sendable, ExpressibleByStringLiteral, ExpressibleByStringI
 
   init(stringLiteral text: String) { self = .text(text) }
 
+  /// The members of an entry in the audit, which are texts.
+  init(members json: String) {
+    let members = try? JSONDecoder().decode([String: String].self, from: Data(json.utf8))
+    self = members.map { .object($0.mapValues { .text($0) }) } ?? .text(json)
+  }
+
   static func words(_ words: [String]) -> Cell { .list(words.map { .text($0) }) }
 
   static func end(_ time: Timestamp?) -> Cell {

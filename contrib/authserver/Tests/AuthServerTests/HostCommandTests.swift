@@ -34,6 +34,10 @@ struct HostCommandTests {
     let audit = try programs.admin("audit", "list", "--event", "hostChanged")
     #expect(audit.contains(#""vouches":"bob","vouchesBefore":"alice""#))
     #expect(audit.split(separator: "\n").count == 2)
+    let text = try programs.admin("audit", "list", "--event", "hostChanged", "--json")
+    let entries = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [[String: Any]]
+    #expect((entries?.first?["detail"] as? [String: String])?["vouches"] == "bob")
+    #expect(entries?.first?["sequence"] is Int)
     // What is refused changes nothing.
     for options in [["--vouches", ""], ["--vouches", "a{b"], [], ["--pool", ""]] {
       _ = try programs.admin(["host", "set", "web1"] + options, expecting: 64)
