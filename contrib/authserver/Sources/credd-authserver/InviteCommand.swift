@@ -15,16 +15,28 @@ struct InviteCommand: AsyncParsableCommand {
     @Option(help: "How long it is good, as 7d.", transform: Interval.read)
     var expires = Interval.days(7)
 
+    func validate() throws {
+      guard expires == .seconds(0) else { return }
+      throw ValidationError("--expires 0: an invitation has an end")
+    }
+
     func run() async throws {
       try await common.withStore { store, settings in
         guard settings.registration != .closed else {
           throw Failed(
             "registration = closed: 'user add' makes accounts, or set registration = invite")
         }
+        let user: Identifier
         do {
-          _ = try Identifier(registering: name, as: .account, shared: settings.sharedNames)
+          user = try Identifier(registering: name, as: .account, shared: settings.sharedNames)
         } catch let error as InvalidName {
           throw Failed("the name \(name.visible) \(error.reason)", .usage)
+        }
+        let same = try await store.user(user.text)
+        let alike = try await store.user(matching: user)
+        if let taken = same ?? alike {
+          throw Failed(
+            "\(name) is taken by \(taken.identifier.visible), so nobody can register it")
         }
         var random = SystemRandomNumberGenerator()
         let invitation = Ticket(.invitation, random: &random)

@@ -88,11 +88,12 @@ struct LinkCommand: AsyncParsableCommand {
         let users = try await cognito.users(ofIdentity: id, pool: pool) ?? []
         let logins = try await cognito.logins(ofIdentity: id, pool: pool) ?? []
         let recorded = try await store.identities(of: user).first { $0.pool == pool.name }?.id
-        let rows =
-          users.map { [id, pool.developerProvider, $0] }
-          + logins.filter { $0 != pool.developerProvider }.map { [id, $0, ""] }
-        try target.common.show(
-          ["identity", "provider", "user"], rows.map { $0.map { .text($0) } })
+        let rows: [[Cell]] =
+          users.map { [.text(id), .text(pool.developerProvider), .text($0)] }
+          + logins.filter { $0 != pool.developerProvider }.map {
+            [.text(id), .text($0), .absent("")]
+          }
+        try target.common.show(["identity", "provider", "user"], rows)
         if let recorded, recorded != id, !target.common.json {
           print("the server remembers \(recorded): the next token sets that right")
         }

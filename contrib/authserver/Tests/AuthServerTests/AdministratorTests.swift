@@ -265,4 +265,26 @@ struct AdministratorTests {
     #expect(text.contains("ca_file = /etc/credd/authority.pem\n"))
     #expect(try lines("--url", url).contains("; ca_file = FILE"))
   }
+
+  /// It registers that name, so it must be one that can be registered.
+  @Test func anInvitationIsForAFreeName() throws {
+    let programs = try Programs(.sqlite)
+    defer { programs.stop() }
+    func admin(_ arguments: String..., expecting status: Int32 = 0) throws -> String {
+      try programs.admin(arguments, expecting: status)
+    }
+    _ = try programs.admin("user", "add", "zoe", "--password-stdin", input: "three plain words\n")
+    _ = try admin("invite", "ZOE", expecting: 65)
+    _ = try admin("invite", "yan", "--expires", "0", expecting: 64)
+    #expect(try admin("invite", "yan").hasPrefix("cri1_"))
+    let listed = try admin("invite", "list", "--json")
+    let rows = try JSONSerialization.jsonObject(with: Data(listed.utf8)) as? [[String: Any]]
+    #expect(rows?.map { $0["name"] as? String } == ["yan"])
+    #expect(rows?.first?["state"] as? String == "open" && rows?.first?["used"] is NSNull)
+    #expect(!listed.contains("cri1_"))
+    _ = try admin("invite", "revoke", "yna", expecting: 65)
+    _ = try admin("invite", "revoke", "yan")
+    #expect(try admin("invite", "list").contains("ended"))
+    #expect(try programs.admin("audit", "list").contains("invitationRevoked"))
+  }
 }
