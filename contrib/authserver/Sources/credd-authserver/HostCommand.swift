@@ -86,18 +86,7 @@ struct HostCommand: AsyncParsableCommand {
 
     func run() async throws {
       try await common.withStore { store, settings in
-        let own = try rights.applied(to: .none, settings)
-        let joined: HostGroup? =
-          if let group, !group.isEmpty {
-            try await HostGroupCommand.find(group, store)
-          } else { nil }
-        let (rights, group, expires, now) = (rights, group, expires, Timestamp.now)
-        let change: @Sendable (inout Enrolment) throws -> Void = { host in
-          host.rights = rights.merged(own, into: host.rights)
-          if group != nil { host.group = joined }
-          if let expires { host.expires = expires.end(from: now) }
-          try RightsOptions.check(host)
-        }
+        let change = try await change(store, settings)
         if settings.sharedNames { try await check(change, store) }
         let changed = try await store.change(
           host: name,
@@ -111,6 +100,21 @@ struct HostCommand: AsyncParsableCommand {
         try common.say(
           HostNotes.text(HostNotes.members(changed.before), HostNotes.members(changed.after), name),
           HostNotes.cells(changed.after))
+      }
+    }
+
+    private func change(
+      _ store: AuthStore, _ settings: AuthCore.Configuration
+    ) async throws -> @Sendable (inout Enrolment) throws -> Void {
+      let own = try rights.applied(to: .none, settings)
+      let joined: HostGroup? =
+        if let group, !group.isEmpty { try await HostGroupCommand.find(group, store) } else { nil }
+      let (rights, group, expires, now) = (rights, group, expires, Timestamp.now)
+      return { host in
+        host.rights = rights.merged(own, into: host.rights)
+        if group != nil { host.group = joined }
+        if let expires { host.expires = expires.end(from: now) }
+        try RightsOptions.check(host)
       }
     }
 

@@ -70,15 +70,8 @@ struct HostGroupCommand: AsyncParsableCommand {
         let rights = rights
         let hosts = try await store.hosts().filter { $0.revoked == nil && $0.group?.name == name }
         if settings.sharedNames {
-          try await SharedNames.check(
-            hosts.map { host in
-              var host = host
-              if var group = host.group {
-                group.rights = rights.merged(given, into: group.rights)
-                host.group = group
-              }
-              return host
-            }, store)
+          let changed = hosts.map { Self.host($0, rights, given) }
+          try await SharedNames.check(changed, store)
         }
         let changed = try await store.change(
           group: name,
@@ -100,6 +93,17 @@ struct HostGroupCommand: AsyncParsableCommand {
             HostNotes.members(changed.before.rights), HostNotes.members(changed.after.rights), name),
           HostGroupCommand.cells(changed.after, hosts.map(\.name)))
       }
+    }
+
+    /// As it will be.
+    private static func host(
+      _ host: Enrolment, _ rights: RightsOptions, _ given: HostRights
+    ) -> Enrolment {
+      guard var group = host.group else { return host }
+      var host = host
+      group.rights = rights.merged(given, into: group.rights)
+      host.group = group
+      return host
     }
   }
 

@@ -1,0 +1,111 @@
+public import AuthCore
+
+/// Who asks, and what a callback is decided by.
+extension AuthStore {
+  /// Nil where no host that is enrolled has this proof. Its validity in time is for
+  /// ``Vouching`` to decide.
+  public func facts(
+    of proof: HostProof, session: Ticket?, user: String, pool: String, now: Timestamp
+  ) async throws -> CallbackFacts? {
+    let columns = """
+      u.identifier, u.kind, u.password, u.disabled, u.created, i.identity_id,
+      s.id, s.hash, s.host, s.identifier, s.provider, s.created, s.expires
+      """
+    let tables = """
+      LEFT JOIN users u ON u.identifier = ?
+      LEFT JOIN identities i ON i.pool = ? AND i.identifier = ?
+      LEFT JOIN sessions s ON s.id = ?
+      """
+    let values: [SQLValue] = [
+      .text(user), .text(pool), .text(user), .text(session?.id ?? ""),
+    ]
+    let row = try await row(of: proof, ", " + columns, tables, values, now)
+    guard let row else { return nil }
+    var facts = CallbackFacts(host: try Self.enrolment(row))
+    facts.user = try Self.user(row, from: 16)
+    facts.identityID = row.optionalText(21)
+    if let session, let hash = row.optionalText(23), session.matches(hash: hash) {
+      facts.session = SignInSession(
+        id: try row.text(22), hash: hash, host: try row.text(24), identifier: try row.text(25),
+        provider: try row.text(26), created: Timestamp(milliseconds: try row.integer(27)),
+        expires: Timestamp(milliseconds: try row.integer(28)))
+    }
+    return facts
+  }
+
+  /// The host alone.
+  public func host(of proof: HostProof, now: Timestamp) async throws -> Enrolment? {
+    try await row(of: proof, "", "", [], now).map(Self.enrolment)
+  }
+
+  private func row(
+    of proof: HostProof, _ columns: String, _ tables: String, _ values: [SQLValue],
+    _ now: Timestamp
+  ) async throws -> SQLRow? {
+    switch proof {
+    case .certificate(let name):
+      let sql =
+        "SELECT \(Self.hostColumns)\(columns) FROM \(Self.hostTables) \(tables) WHERE h.name = ?"
+      return try await database.read { try $0.run(sql, values + [.text(name)]).first }
+    case .ticket(let ticket):
+      let sql =
+        "SELECT \(Self.hostColumns)\(columns), t.hash FROM host_tokens t "
+        + "JOIN hosts h ON h.name = t.host \(Self.groupOfHost) \(tables) "
+        + "WHERE t.id = ? AND (t.expires IS NULL OR t.expires > ?)"
+      let row = try await database.read {
+        try $0.run(sql, values + [.text(ticket.id), .integer(now.milliseconds)]).first
+      }
+      guard let row, let hash = row.optionalText(row.values.count - 1), ticket.matches(hash: hash)
+      else { return nil }
+      return row
+    }
+  }
+
+  /// Why a proof lets nobody in.
+  public struct ProofFault: Sendable, Equatable {
+    public enum Reason: String, Sendable {
+      case unknown
+      /// The id of a token with another secret.
+      case wrong
+      case revoked
+      /// By a second token, whose overlap is over.
+      case replaced
+      case expired
+    }
+
+    public let reason: Reason
+    /// Whose it is, or was.
+    public let host: String?
+
+    public init(reason: Reason, host: String?) {
+      self.reason = reason
+      self.host = host
+    }
+  }
+
+  /// What the audit says of a proof that was refused.
+  public func fault(of proof: HostProof, now: Timestamp) async throws -> ProofFault {
+    let columns = "SELECT h.name, h.revoked, h.expires"
+    let row = try await database.read { connection in
+      switch proof {
+      case .certificate(let name):
+        try connection.run(columns + " FROM hosts h WHERE h.name = ?", .text(name)).first
+      case .ticket(let ticket):
+        try connection.run(
+          columns + ", t.hash, t.expires FROM host_tokens t JOIN hosts h ON h.name = t.host "
+            + "WHERE t.id = ?", .text(ticket.id)
+        ).first
+      }
+    }
+    guard let row else { return ProofFault(reason: .unknown, host: nil) }
+    var reason = ProofFault.Reason.expired
+    if case .ticket(let ticket) = proof {
+      if let end = row.optionalInteger(4), end <= now.milliseconds { reason = .replaced }
+      if row.optionalInteger(1) != nil { reason = .revoked }
+      if !ticket.matches(hash: try row.text(3)) { reason = .wrong }
+    } else if row.optionalInteger(1) != nil {
+      reason = .revoked
+    }
+    return ProofFault(reason: reason, host: try row.text(0))
+  }
+}
