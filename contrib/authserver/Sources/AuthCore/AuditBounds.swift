@@ -13,9 +13,13 @@ public struct AuditBounds: Sendable {
     var rest: (count: Int, members: [String: String], last: Timestamp)?
   }
 
+  private let sources: Int
   private var windows: [Key: Window] = [:]
+  /// When windows that are over were last looked for because there were too many.
+  private var looked: Timestamp?
 
-  public init() {}
+  /// - Parameter sources: that are counted each by itself, of one kind or several.
+  public init(sources: Int) { self.sources = sources }
 
   /// - Parameters:
   ///   - source: who could write it as often as they like.
@@ -28,9 +32,9 @@ public struct AuditBounds: Sendable {
   ) -> [AuditNote] {
     var due: [AuditNote] = []
     var key = Key(event: note.event, source: source)
-    if windows[key] == nil, windows.count >= Limits.auditSources {
-      due = end(at: note.time)
-      if windows.count >= Limits.auditSources {
+    if windows[key] == nil, windows.count >= sources {
+      due = endWhereCrowded(note.time)
+      if windows.count >= sources {
         if isWhole { return due + [note] }
         key = Key(event: note.event, source: "others")
       }
@@ -58,6 +62,13 @@ public struct AuditBounds: Sendable {
     for key in over.keys { windows[key] = nil }
     return over.sorted { ($0.value.start, $0.key.source) < ($1.value.start, $1.key.source) }
       .flatMap { Self.summary($0.key, $0.value) }
+  }
+
+  /// Once a minute: all windows are looked at.
+  private mutating func endWhereCrowded(_ now: Timestamp) -> [AuditNote] {
+    if let looked, (Interval.seconds(0)..<Interval.minutes(1)).contains(now - looked) { return [] }
+    looked = now
+    return end(at: now)
   }
 
   /// Also where the clock was set back meanwhile.

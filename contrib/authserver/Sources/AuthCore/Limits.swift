@@ -99,8 +99,9 @@ public enum Limits {
   /// in this time one by one, and then their number.
   public static let auditEach = 10
   public static let auditWindow = Interval.minutes(10)
-  /// Sources that are counted by themselves.
-  public static let auditSources = 65_536
+  /// Sources that are counted each by itself: of refusals few, since nobody need be enrolled to have
+  /// many addresses; of tokens that were given out again as many as a fleet has users.
+  public static let auditSources = (refused: 512, reused: 65_536)
 
   /// Devices of one user of the sample protocol; the oldest goes.
   public static let devicesPerUser = 32

@@ -15,7 +15,8 @@ public actor AuditLog {
   private let now: @Sendable () -> Timestamp
   private let metrics: Metrics
   private let faults: DatabaseFaults
-  private var bounds = AuditBounds()
+  private var refusals = AuditBounds(sources: Limits.auditSources.refused)
+  private var repeats = AuditBounds(sources: Limits.auditSources.reused)
   /// Entries with a number that could not be written yet.
   private var numbers: [AuditNote] = []
   private var waiting: [Waiting] = []
@@ -49,7 +50,10 @@ public actor AuditLog {
   ) async throws {
     var notes = notes
     if let source {
-      notes = notes.flatMap { bounds.admit($0, from: source, isWhole: isWhole) }
+      notes = notes.flatMap { note in
+        isWhole
+          ? repeats.admit(note, from: source, isWhole: true) : refusals.admit(note, from: source)
+      }
       guard !notes.isEmpty || !identities.isEmpty else { return }
     }
     try await withCheckedThrowingContinuation { continuation in
@@ -64,7 +68,7 @@ public actor AuditLog {
   ///
   /// - Parameter all: also of the time that is not over yet: the server stops.
   func writeNumbers(all: Bool = false) async {
-    numbers += bounds.end(at: now(), all: all)
+    numbers += refusals.end(at: now(), all: all) + repeats.end(at: now(), all: all)
     guard !numbers.isEmpty else { return }
     let due = numbers
     numbers = []

@@ -9,7 +9,7 @@ struct AuditBoundsTests {
   }
 
   @Test func manyEntriesOfOneSourceAreFew() {
-    var bounds = AuditBounds()
+    var bounds = AuditBounds(sources: 100)
     let written = (0..<100_000).flatMap { index in
       bounds.admit(note(after: Interval(milliseconds: Int64(index))), from: "web1")
     }
@@ -26,14 +26,14 @@ struct AuditBoundsTests {
   }
 
   @Test func theNumbersEntrySaysWhatIsTrueOfAll() {
-    var bounds = AuditBounds()
+    var bounds = AuditBounds(sources: 100)
     for user in 0..<20 { _ = bounds.admit(note("u\(user)"), from: "web1") }
     let members = bounds.end(at: start, all: true).map(\.members)
     #expect(members == [["host": "web1", "count": "10", "since": start.iso8601]])
   }
 
   @Test func theNextWindowWritesTheNumberFirst() {
-    var bounds = AuditBounds()
+    var bounds = AuditBounds(sources: 100)
     for _ in 0..<12 { _ = bounds.admit(note(), from: "web1") }
     let due = bounds.admit(note(after: .minutes(10)), from: "web1")
     #expect(due.map { $0.members["count"] } == ["2", nil])
@@ -43,7 +43,7 @@ struct AuditBoundsTests {
   }
 
   @Test func othersAreWrittenMeanwhile() {
-    var bounds = AuditBounds()
+    var bounds = AuditBounds(sources: 100)
     for _ in 0..<100 { _ = bounds.admit(note(), from: "web1") }
     #expect(bounds.admit(note(), from: "web2").count == 1)
     let login = AuditNote("loginFailed", [:], at: start)
@@ -51,8 +51,8 @@ struct AuditBoundsTests {
   }
 
   @Test func tooManySourcesAreOne() {
-    var bounds = AuditBounds()
-    for index in 0..<Limits.auditSources { _ = bounds.admit(note(), from: "\(index)") }
+    var bounds = AuditBounds(sources: 100)
+    for index in 0..<100 { _ = bounds.admit(note(), from: "\(index)") }
     let more = (0..<100).flatMap { bounds.admit(note(), from: "more\($0)") }
     #expect(more.count == Limits.auditEach)
     // What says who got something is never left out.
