@@ -89,13 +89,7 @@ public struct AuditNote: Sendable, Equatable {
     self.time = time
     self.event = event
     self.members = members
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    // A dictionary of texts always has a form in JSON.
-    detail =
-      (try? encoder.encode(members.mapValues(\.visible))).map {
-        String(decoding: $0, as: UTF8.self)
-      } ?? "{}"
+    detail = String(decoding: JSONObject.text(members.mapValues(\.visible)), as: UTF8.self)
   }
 }
 
@@ -111,7 +105,9 @@ extension AuditNote {
 extension String {
   /// What would move a terminal's cursor, or turn its letters round, stands as its number.
   public var visible: String {
-    unicodeScalars.map { scalar in
+    // As most texts are.
+    guard !utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else { return self }
+    return unicodeScalars.map { scalar in
       switch scalar.properties.generalCategory {
       case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:
         "\\u{" + String(scalar.value, radix: 16) + "}"

@@ -60,7 +60,7 @@ public actor AuditLog {
       waiting.append(Waiting(notes: notes, identities: identities, continuation: continuation))
       guard !isWriting else { return }
       isWriting = true
-      Task { await writeAll() }
+      Task(executorPreference: LoopExecutor.current) { await self.writeAll() }
     }
   }
 

@@ -28,6 +28,7 @@ final class RequestHandler: ChannelDuplexHandler {
   private let peer: Peer
   private let isTLS: Bool
   private var connection: Connection?
+  private var executor: LoopExecutor?
   private var current: Current?
   private var isReadHeld = false
   private var closesAfterward = false
@@ -61,8 +62,20 @@ final class RequestHandler: ChannelDuplexHandler {
     }
     current = Current(body: body)
     let request = Request(head, connection(context), body)
-    loop.makeFutureWithTask { [responder] in await responder.respond(to: request) }
-      .assumeIsolated().whenSuccess { [self] in answer($0, to: head, context) }
+    Task(executorPreference: executor(loop)) { [responder] in
+      let response = await responder.respond(to: request)
+      loop.execute {
+        let (handler, context) = mine.value
+        handler.answer(response, to: head, context)
+      }
+    }
+  }
+
+  private func executor(_ loop: any EventLoop) -> LoopExecutor {
+    if let executor { return executor }
+    let made = LoopExecutor(loop)
+    executor = made
+    return made
   }
 
   /// What TLS says is known once it has shaken hands: at the first request.

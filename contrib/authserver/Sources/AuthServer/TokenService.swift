@@ -176,7 +176,9 @@ public final class TokenService: Sendable {
     }
     let (flight, isFirst) = state.withLock { state in
       if let flight = state.flights[key] { return (flight, false) }
-      let flight = Task { try await self.fetch(grant, key, notes) }
+      let flight = Task(executorPreference: LoopExecutor.current) {
+        try await self.fetch(grant, key, notes)
+      }
       state.flights[key] = flight
       return (flight, true)
     }

@@ -54,14 +54,7 @@ extension AuthStore {
   static func append(
     _ notes: [AuditNote], to chain: String, lock: String, _ connection: any SQLConnection
   ) throws -> AuditHead {
-    try connection.run(
-      "INSERT INTO audit_heads (chain, sequence, hash) VALUES (?, 0, '') ON CONFLICT DO NOTHING",
-      .text(chain))
-    let row = try connection.run(
-      "SELECT sequence, hash FROM audit_heads WHERE chain = ?" + lock, .text(chain)
-    ).first
-    var head = AuditHead(
-      chain: chain, sequence: try row?.integer(0) ?? 0, hash: try row?.text(1) ?? "")
+    var head = try lockHead(of: chain, lock, connection)
     var entries: [AuditEntry] = []
     for note in notes {
       let entry = AuditEntry(note, after: head)
@@ -76,6 +69,23 @@ extension AuthStore {
       "UPDATE audit_heads SET sequence = ?, hash = ? WHERE chain = ?", .integer(head.sequence),
       .text(head.hash), .text(chain))
     return head
+  }
+
+  /// The end of a chain, to which nobody else appends meanwhile.
+  private static func lockHead(
+    of chain: String, _ lock: String, _ connection: any SQLConnection
+  ) throws -> AuditHead {
+    func end() throws -> AuditHead? {
+      try connection.run(
+        "SELECT sequence, hash FROM audit_heads WHERE chain = ?" + lock, .text(chain)
+      ).first.map { AuditHead(chain: chain, sequence: try $0.integer(0), hash: try $0.text(1)) }
+    }
+    // It is there but for the first entry.
+    if let head = try end() { return head }
+    try connection.run(
+      "INSERT INTO audit_heads (chain, sequence, hash) VALUES (?, 0, '') ON CONFLICT DO NOTHING",
+      .text(chain))
+    return try end() ?? AuditHead(chain: chain)
   }
 
   private static func insert(
