@@ -12,20 +12,6 @@ import Testing
 
 /// Clients behind a balancer that says who they are.
 struct BalancerTests {
-  /// Begins a connection as a balancer does.
-  private final class Header: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-    typealias OutboundOut = ByteBuffer
-    private let bytes: [UInt8]
-
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-    func channelActive(context: ChannelHandlerContext) {
-      context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes)), promise: nil)
-      context.fireChannelActive()
-    }
-  }
-
   private static func header(_ client: String) -> [UInt8] {
     let address = IPAddress(client)?.bytes.suffix(4) ?? []
     return [0x0D, 0x0A, 0x0D, 0x0A, 0, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A, 0x21, 0x11, 0, 12]
@@ -46,7 +32,8 @@ struct BalancerTests {
       .connect(host: "127.0.0.1", port: port) { channel in
         channel.eventLoop.makeCompletedFuture {
           let pipeline = channel.pipeline.syncOperations
-          if let client { try pipeline.addHandler(Header(header(client))) }
+          let header = client.map(header) ?? []
+          try pipeline.addHandler(Opening(header + (tls == nil ? Array(text.utf8) : [])))
           if let tls {
             try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: nil))
           }
@@ -54,7 +41,7 @@ struct BalancerTests {
         }
       }
     return try await channel.executeThenClose { inbound, outbound in
-      try? await outbound.write(ByteBuffer(string: text))
+      if tls != nil { try? await outbound.write(ByteBuffer(string: text)) }
       var reply = ""
       do { for try await part in inbound { reply += String(buffer: part) } } catch {}
       return reply
@@ -146,7 +133,7 @@ struct BalancerTests {
       let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .channelInitializer { channel in
           channel.eventLoop.makeCompletedFuture {
-            try channel.pipeline.syncOperations.addHandler(Header(Self.header("192.0.2.1")))
+            try channel.pipeline.syncOperations.addHandler(Opening(Self.header("192.0.2.1")))
           }
         }.connect(host: "127.0.0.1", port: server.origin.port).get()
       // Half of them, and one more.

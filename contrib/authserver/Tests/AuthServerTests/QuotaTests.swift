@@ -69,10 +69,13 @@ struct QuotaTests {
 
   @Test func withoutADatabaseNobodyIsLeftWaiting() async throws {
     let server = try PostgresServer()
+    let url = try server.newDatabase()
+    // With time enough, however busy the machine.
+    let first = AuthStore(PostgresDatabase(url: url))
+    try await first.migrate()
+    await first.close()
     let store = AuthStore(
-      PostgresDatabase(
-        url: try server.newDatabase(), connections: 1, time: Interval(milliseconds: 500)))
-    try await store.migrate()
+      PostgresDatabase(url: url, connections: 1, time: Interval(milliseconds: 500)))
     try server.stop()
     let gate = QuotaGate(
       store: store, rate: 40, metrics: Metrics(), now: { Timestamp(Date.now) })
