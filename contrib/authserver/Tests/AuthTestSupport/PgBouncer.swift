@@ -40,7 +40,8 @@ public final class PgBouncer: Sendable {
     self.pid = pid
   }
 
-  public func stop() { _ = kill(pid, SIGTERM) }
+  /// Foundation's threads block other signals, and what they start inherits that.
+  public func stop() { _ = kill(pid, SIGKILL) }
 
   /// The address of one of the server's databases, by way of this.
   public func url(of database: String) throws -> String {
