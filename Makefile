@@ -47,14 +47,25 @@ REPO_PACKAGES := $(DEB_PACKAGES) $(RPM_PACKAGES) apt-utils createrepo-c gpg gpg-
 REPO_TEST_PACKAGES := apt dnf
 REPRODUCIBLE_PACKAGES := $(DEB_PACKAGES) $(RPM_PACKAGES) diffoscope-minimal git util-linux
 
+# What `make deb ARCH=arm64` and its like need: a compiler in a system of its own, see scripts/cross.
+CROSS_PACKAGES := binutils-aarch64-linux-gnu debian-archive-keyring debootstrap git qemu-user-static \
+  util-linux
+
+# What is built and packed is for ARCH, in the words of Debian or of the kernel.
+MACHINE := $(shell uname --machine)
+ARCH ?= $(MACHINE)
+PROCESSOR := $(patsubst arm64,aarch64,$(patsubst amd64,x86_64,$(ARCH)))
+OTHER := $(filter-out $(MACHINE),$(PROCESSOR))
+
 PROGRAMS := credd credctl credd-sandbox
-BINARIES := $(PROGRAMS:%=build/bin/%)
+BIN := build/bin$(OTHER:%=-%)
+BINARIES := $(PROGRAMS:%=$(BIN)/%)
 # The folders too: their time changes when a file goes.
 SOURCES := Package.swift $(shell find Sources)
 
 define need_swift
 command -v swift >/dev/null || { \
-  echo 'swift is missing: install Swift 6.3 or later, see https://www.swift.org/install' >&2; \
+  echo 'swift is missing: install Swift 6.2 or later, see https://www.swift.org/install' >&2; \
   exit 1; }
 endef
 
@@ -92,7 +103,7 @@ BUILD_RELEASE := scripts/build --configuration release --scratch-path $(RELEASE)
   -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen \
   -Xswiftc -file-prefix-map -Xswiftc "$(CURDIR)=." -Xcc "-ffile-prefix-map=$(CURDIR)=."
 
-$(BINARIES) &: $(SOURCES)
+$(PROGRAMS:%=build/bin/%) &: $(SOURCES)
 	$(need_swift)
 	$(INSTALL_PACKAGES) $(BUILD_PACKAGES)
 	scripts/step 'release build' $(BUILD_RELEASE) --static-swift-stdlib --target Programs
@@ -102,6 +113,20 @@ $(BINARIES) &: $(SOURCES)
 	    "$(RELEASE)/release/$$program"; \
 	  mv "build/bin/$$program.new" "build/bin/$$program"; \
 	done
+
+ifneq ($(OTHER),)
+$(BINARIES) &: $(SOURCES)
+	scripts/cross check "$(ARCH)"
+	$(INSTALL_PACKAGES) $(CROSS_PACKAGES)
+	scripts/step 'build for $(OTHER)' scripts/cross build "$(ARCH)"
+endif
+
+.PHONY: cross-test
+cross-test: ## build for arm64 and run that by qemu; run the unit tests with the oldest Swift
+	$(INSTALL_PACKAGES) $(CROSS_PACKAGES) $(PYTHON_PACKAGES)
+	$(MAKE) release ARCH=aarch64
+	scripts/cross try
+	scripts/cross test
 
 MANUALS := $(patsubst docs/man/%,build/man/%,$(wildcard docs/man/*))
 SANDBOX_MANUALS := $(filter build/man/credd-sandbox.%,$(MANUALS))
@@ -255,7 +280,7 @@ DOCUMENTS = $(DESTDIR)$(PREFIX)/share/doc/credd
 .PHONY: install
 install: $(BINARIES) $(MANUALS) install-pages ## install programs, units, manuals under DESTDIR and PREFIX (/usr)
 	install -D --mode=755 --target-directory="$(DESTDIR)$(PREFIX)/bin" \
-	  build/bin/credd build/bin/credctl
+	  $(BIN)/credd $(BIN)/credctl
 	# The units name the programs and documents by their paths.
 	for unit in credd.socket credd-tokens.socket credd-endpoint.socket credd.service \
 	  credd-metrics.service credd-metrics.timer user/credd.socket user/credd.service; do \
@@ -275,7 +300,7 @@ install: $(BINARIES) $(MANUALS) install-pages ## install programs, units, manual
 	  install -D --mode=644 --target-directory="$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}" \
 	    "$$page"; \
 	done
-	scripts/completions build/bin/credctl build/completions
+	scripts/completions build/completions $(OTHER:%=qemu-%-static) $(BIN)/credctl
 	install -D --mode=644 build/completions/credctl.bash "$(DESTDIR)$(BASH_COMPLETIONS)/credctl"
 	ln -sf credctl "$(DESTDIR)$(BASH_COMPLETIONS)/credd"
 	install -D --mode=644 build/completions/credctl.zsh "$(DESTDIR)$(ZSH_COMPLETIONS)/_credctl"
@@ -300,7 +325,7 @@ install-pages: ## install the pages, in the same way; this needs no build
 
 .PHONY: install-sandbox
 install-sandbox: $(BINARIES) $(MANUALS) ## install credd-sandbox and its manual, in the same way
-	install -D --mode=755 --target-directory="$(DESTDIR)$(PREFIX)/bin" build/bin/credd-sandbox
+	install -D --mode=755 --target-directory="$(DESTDIR)$(PREFIX)/bin" $(BIN)/credd-sandbox
 	for page in $(SANDBOX_MANUALS); do \
 	  install -D --mode=644 --target-directory="$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}" \
 	    "$$page"; \
@@ -312,13 +337,12 @@ install-sandbox: $(BINARIES) $(MANUALS) ## install credd-sandbox and its manual,
 VERSION ?= $(shell scripts/version)
 
 .PHONY: deb
-deb: $(BINARIES) ## pack Debian packages: build/{credd,credd-sandbox}_VERSION_ARCHITECTURE.deb
+deb: $(BINARIES) ## pack Debian packages: build/{credd,credd-sandbox}_VERSION_ARCH.deb; ARCH=arm64
 	$(INSTALL_PACKAGES) $(DEB_PACKAGES)
-	scripts/build-deb "$(VERSION)"
+	scripts/build-deb "$(VERSION)" "$(ARCH)"
 
-ARCH ?= $(shell uname --machine)
 .PHONY: rpm
-rpm: $(BINARIES) ## pack RPMs: build/{credd,credd-sandbox}-VERSION-1.ARCH.rpm
+rpm: $(BINARIES) ## pack RPMs: build/{credd,credd-sandbox}-VERSION-1.ARCH.rpm; ARCH=aarch64
 	$(INSTALL_PACKAGES) $(RPM_PACKAGES)
 	scripts/build-rpm "$(VERSION)" "$(ARCH)"
 
@@ -331,15 +355,15 @@ has-key:
 .PHONY: repo
 repo: has-key $(BINARIES) ## make build/repo of the packages, for apt and dnf, signed with KEY, a fingerprint
 	$(INSTALL_PACKAGES) $(REPO_PACKAGES)
-	scripts/build-deb "$(VERSION)"
-	scripts/build-rpm "$(VERSION)"
+	scripts/build-deb "$(VERSION)" "$(ARCH)"
+	scripts/build-rpm "$(VERSION)" "$(ARCH)"
 	scripts/build-repo "$(VERSION)" "$(KEY)"
 
 .PHONY: sbom
 sbom: $(BINARIES) ## list what is in each package, as CycloneDX: build/PACKAGE-VERSION.ARCH.cdx.json
 	$(need_swift)
 	$(INSTALL_PACKAGES) $(BUILD_PACKAGES) python3
-	scripts/sbom "$(VERSION)"
+	scripts/sbom "$(VERSION)" "$(ARCH)"
 
 .PHONY: reproducible
 reproducible: ## build programs and packages twice, in different folders: they must be the same

@@ -83,7 +83,7 @@ let package = Package(
     .executableTarget(
       name: "credctl",
       dependencies: [
-        "CredCore", "CredLoopback", "CredctlKit", "CLinux", "CQRCode", "CWipingFree",
+        "CredCore", "CredLoopback", "CredctlKit", "CLinux", "COlderLibc", "CQRCode", "CWipingFree",
         argumentParser,
       ],
       swiftSettings: strict,

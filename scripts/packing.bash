@@ -30,10 +30,15 @@ processor_of() {
   amd64 | x86_64) echo x86_64 ;;
   arm64 | aarch64) echo aarch64 ;;
   *)
-    echo "${0##*/}: there is no architecture '$1': say ARCH=x86_64 or ARCH=aarch64" >&2
+    echo "${0##*/}: there is no architecture '$1': say ARCH=amd64 or ARCH=arm64" >&2
     return 64
     ;;
   esac
+}
+
+# programs_for PROCESSOR: the folder with the programs.
+programs_for() {
+  if [[ $1 == "$(uname --machine)" ]]; then echo build/bin; else echo "build/bin-$1"; fi
 }
 
 # expect_processor PROCESSOR PROGRAM…: fails where a program is built for another one.

@@ -1,6 +1,6 @@
 // libcurl calls curl_multi_socket_all() deprecated, because it takes long if there are many
 // transfers. But only this function lets a transfer go on that waits for neither a time nor a
-// socket: see credd_curl_multi_act_on_all().
+// socket: see credd_curl_multi_act_on_all(). CURLOPT_PROTOCOLS is the other one.
 #define CURL_DISABLE_DEPRECATION
 #include "CCurl.h"
 
@@ -70,6 +70,20 @@ CURLcode credd_curl_set_header_reader(CURL *easy, credd_curl_data_callback callb
   return result != CURLE_OK ? result : curl.easy_setopt(easy, CURLOPT_HEADERDATA, context);
 }
 
+// What an older libcurl does not know, it has to do without.
+static CURLcode if_known(CURLcode result) {
+  return result == CURLE_UNKNOWN_OPTION ? CURLE_OK : result;
+}
+
+// Not CURLOPT_PROTOCOLS_STR, which RHEL 9's libcurl 7.76 does not know.
+CURLcode credd_curl_allow_only_http(CURL *easy) {
+  return curl.easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+}
+
+CURLcode credd_curl_leave_resolver(CURL *easy) {
+  return if_known(curl.easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L));
+}
+
 CURLcode credd_curl_status(CURL *easy, long *status) {
   return curl.easy_getinfo(easy, CURLINFO_RESPONSE_CODE, status);
 }
@@ -100,8 +114,9 @@ CURLcode credd_curl_set_connect_callbacks(CURL *easy, curl_sockopt_callback begi
                                           curl_prereq_callback ends, void *context) {
   CURLcode result = curl.easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, begins);
   if (result == CURLE_OK) result = curl.easy_setopt(easy, CURLOPT_SOCKOPTDATA, context);
-  if (result == CURLE_OK) result = curl.easy_setopt(easy, CURLOPT_PREREQFUNCTION, ends);
-  return result != CURLE_OK ? result : curl.easy_setopt(easy, CURLOPT_PREREQDATA, context);
+  if (result == CURLE_OK) result = if_known(curl.easy_setopt(easy, CURLOPT_PREREQFUNCTION, ends));
+  return result != CURLE_OK ? result
+                            : if_known(curl.easy_setopt(easy, CURLOPT_PREREQDATA, context));
 }
 
 int credd_curl_os_error(CURL *easy) {

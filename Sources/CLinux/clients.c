@@ -113,7 +113,7 @@ static void close_elsewhere(int descriptor) {
   atomic_init(&closing->holders, 2);
   sem_init(&closing->begun, 0, 0);
   sem_init(&closing->closed, 0, 0);
-  if (credd_start_thread(hold_until_closed, closing, 64 * 1024) == 0) {
+  if (credd_start_thread(hold_until_closed, closing, CREDD_SMALL_STACK) == 0) {
     wait_for(&closing->begun);
     close(descriptor);
     sem_post(&closing->closed);

@@ -65,5 +65,5 @@ static void *wait_and_end(void *descriptor) {
 }
 
 int credd_end_when_readable(int descriptor) {
-  return -credd_start_thread(wait_and_end, (void *)(intptr_t)descriptor, 64 * 1024);
+  return -credd_start_thread(wait_and_end, (void *)(intptr_t)descriptor, CREDD_SMALL_STACK);
 }

@@ -12,8 +12,8 @@ int credd_start_thread(void *(*run)(void *), void *argument, size_t stack_size) 
   pthread_sigmask(SIG_BLOCK, &all, &old);
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, stack_size);
-  int failure = pthread_create(&thread, &attributes, run, argument);
+  int failure = pthread_attr_setstacksize(&attributes, stack_size);
+  if (!failure) failure = pthread_create(&thread, &attributes, run, argument);
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &old, NULL);
   return failure;

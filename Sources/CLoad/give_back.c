@@ -8,6 +8,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifndef MADV_DONTNEED_LOCKED
+#define MADV_DONTNEED_LOCKED 24  // Linux 5.18; glibc names it since 2.36
+#endif
+
 // If there are text relocations, the dynamic linker has written into pages that are read-only now,
 // so they differ from the file.
 static bool has_relocated_code(const struct dl_phdr_info *object) {

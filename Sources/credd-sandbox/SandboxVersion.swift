@@ -3,5 +3,5 @@
 /// The sandbox uses nothing of the daemon's modules, so that it is independent. A test checks that
 /// the two versions are equal.
 enum SandboxVersion {
-  static let current = "0.1.0"
+  static let current = "0.2.0"
 }

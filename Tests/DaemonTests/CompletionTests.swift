@@ -17,7 +17,7 @@ struct CompletionTests {
   private static func file(_ shell: String) throws -> String {
     let folder = try Stage.current().newFile("completions")
     let script = Repository.root.appending(path: "scripts/completions").path
-    let process = try ChildProcess(["/bin/bash", script, Programs.credctl, folder])
+    let process = try ChildProcess(["/bin/bash", script, folder, Programs.credctl])
     try #require(try process.wait() == 0, "\(process.errors)")
     return "\(folder)/credctl.\(shell)"
   }

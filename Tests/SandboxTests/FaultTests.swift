@@ -134,9 +134,11 @@ struct FaultTests {
       (["Kind": "reset"], "Service is required"),
       (
         ["Service": "backend", "Kind": "melt"],
-        "Kind must be one of delay, hang, status, throttle, reset, truncate, oversize, malformed, "
-          + "html, redirect, dateSkew, expiredToken, changedIdentity, wrongPool, "
-          + "sameKey, unscoped, otherSession, endsLate, endsPast"
+        """
+        Kind must be one of delay, hang, status, throttle, reset, truncate, oversize, malformed, html, \
+        redirect, dateSkew, expiredToken, changedIdentity, wrongPool, sameKey, unscoped, otherSession, \
+        endsLate, endsPast
+        """
       ),
       (["Service": "backend", "Kind": "reset", "Count": 0], "Count must not be 0"),
       (

@@ -26,13 +26,19 @@ CURLcode credd_curl_set_header_reader(CURL *easy, credd_curl_data_callback callb
 CURLcode credd_curl_status(CURL *easy, long *status);
 // The numeric address and the port of the server of a transfer that has ended; 0 if there is none.
 int credd_curl_peer(CURL *easy, const char **address, long *port);
+// Refuses every scheme but http and https.
+CURLcode credd_curl_allow_only_http(CURL *easy);
+// If a name server does not answer, libcurl would otherwise wait at the deadline for its resolver
+// thread, and the loop would block. Before 7.87 libcurl cannot do without: the loop then blocks for
+// as long as the host's resolver waits.
+CURLcode credd_curl_leave_resolver(CURL *easy);
 // A field of the certificate that the server showed, such as "Subject", if CURLOPT_CERTINFO was set
 // and the certificate is trusted; else NULL. It lives as long as the handle.
 const char *credd_curl_certificate(CURL *easy, const char *field);
 // Makes libcurl report what it does, including headers and bodies, which the callback must drop.
 CURLcode credd_curl_set_narrator(CURL *easy, curl_debug_callback callback, void *context);
 // `begins` is called for each socket before it connects. `ends` is called when the connection is
-// established, including TLS, or when a kept connection is used.
+// established, including TLS, or when a kept connection is used; before libcurl 7.80 never.
 CURLcode credd_curl_set_connect_callbacks(CURL *easy, curl_sockopt_callback begins,
                                           curl_prereq_callback ends, void *context);
 // The errno of the last failed connect; 0 if there is none.

@@ -147,6 +147,8 @@ size_t credd_list_names(bool of_groups, char *buffer, size_t size);
 // the process, which become the user too. Unlocks the memory where the user may not lock it. 0 or
 // -errno.
 int credd_become_user(uid_t uid, gid_t gid, const gid_t *groups, size_t count);
+// The least stack that glibc gives on arm64; on amd64 it would give 16 KiB.
+enum { CREDD_SMALL_STACK = 128 * 1024 };
 // Starts a detached thread with all signals blocked, because the loop's thread handles signals. 0
 // or an error number.
 int credd_start_thread(void *(*run)(void *), void *argument, size_t stack_size);

@@ -21,7 +21,7 @@ final class SessionLog {
   /// Records moved at one append, so that no event takes long.
   static let movesAtOnce = 4
 
-  private static let page: Int64 = 4096
+  private static let page = Int64(sysconf(Int32(_SC_PAGESIZE)))
 
   let descriptor: Int32
   let header: StoreHeader

@@ -69,6 +69,8 @@ extension TransportFailure.Kind {
     case CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT, CURLE_WEIRD_SERVER_REPLY,
       CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_BAD_CONTENT_ENCODING:
       self = .malformed
+    case _ where Self.blamesOwnFile(said.lowercased()):
+      self = .ownFile
     default:
       // In TLS 1.3 a server refuses the client's certificate after the handshake.
       self = Self.refusesClient(said.lowercased()) ? .clientRefused : .reset
@@ -88,9 +90,17 @@ extension TransportFailure.Kind {
       return isOther ? .notTLS : result == CURLE_SSL_ISSUER_ERROR ? .certificate : .tls
     }
     // "no alternative certificate subject name matches target host name", and for a certificate
-    // without such names "certificate subject name 'x' does not match target host name".
-    return said.contains(bytesOf: "target host name") || said.contains(bytesOf: "target ip address")
+    // without such names "certificate subject name 'x' does not match target host name". Newer
+    // versions write "hostname".
+    return said.contains(bytesOf: "target host") || said.contains(bytesOf: "target ip address")
       ? .otherHost : .certificate
+  }
+
+  /// Newer versions of libcurl give other codes than CURLE_SSL_CERTPROBLEM.
+  private static func blamesOwnFile(_ said: String) -> Bool {
+    ["unable to set private key file", "could not load pem client certificate"].contains(where: {
+      said.contains(bytesOf: $0)
+    })
   }
 
   /// The alerts of TLS about a client's certificate (RFC 8446, 6.2), as OpenSSL spells them.

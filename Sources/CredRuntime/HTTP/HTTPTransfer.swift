@@ -49,13 +49,11 @@ internal import Glibc
   func prepare(_ request: HTTPRequest, _ settings: HTTPSettings) -> CURLcode {
     record(unsafe credd_curl_set_error_text(handle, errorText))
     text(CURLOPT_URL, request.url)
-    text(CURLOPT_PROTOCOLS_STR, "http,https")
+    record(unsafe credd_curl_allow_only_http(handle))
     // Sends the checked path unchanged: libcurl would otherwise resolve ".." in it.
     number(CURLOPT_PATH_AS_IS, 1)
     number(CURLOPT_NOSIGNAL, 1)
-    // If a name server does not answer, libcurl would otherwise wait at the deadline for its
-    // resolver thread, and the loop would block.
-    number(CURLOPT_QUICK_EXIT, 1)
+    record(unsafe credd_curl_leave_resolver(handle))
     number(CURLOPT_FOLLOWLOCATION, 0)
     number(CURLOPT_TIMEOUT_MS, max(1, Int(settings.timeout.inSeconds * 1000)))
     number(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))

@@ -183,12 +183,14 @@ final class ServerProbes {
   }
 
   private func places(of profile: Profile) -> [ProbedPlace] {
-    [profile, profile.link].compactMap { $0 }
-      .compactMap { CalledBackend($0, sender, memory) }.flatMap { $0.exchanges.places(turns) }
-      + (AWSExchanges(profile: profile, sender: sender)?.places(turns) ?? [])
-      + (DirectExchanges(profile, sender)?.places(turns) ?? [])
-      + (DerivedExchanges(profile, sender, memory)?.places(turns) ?? [])
-      + (profile.source.map { places(of: $0) } ?? [])
+    var places: [ProbedPlace] = []
+    for profile in [profile, profile.link].compactMap({ $0 }) {
+      places += CalledBackend(profile, sender, memory)?.exchanges.places(turns) ?? []
+    }
+    places += AWSExchanges(profile: profile, sender: sender)?.places(turns) ?? []
+    places += DirectExchanges(profile, sender)?.places(turns) ?? []
+    places += DerivedExchanges(profile, sender, memory)?.places(turns) ?? []
+    return places + (profile.source.map { self.places(of: $0) } ?? [])
   }
 }
 

@@ -28,7 +28,7 @@ struct DisclosureTests {
     let json = try JSONValue.parse(Array(#"{"a":["\#(text)",{"b":"\#(text)"}]}"#.utf8))
     let sample = try #require(
       SampleSession(packed: Secret(String(repeating: "a", count: 32) + ":" + hexadecimal)))
-    return [
+    let values: [Any] = [
       secret, credentials, token, logins, logins.logins[0], signer, header, session, exec, attempt,
       json, sample, DeveloperCredentials(signer: signer),
       ExecOutcome(ending: .exited(0), standardOutput: secret),
@@ -50,8 +50,12 @@ struct DisclosureTests {
       RenderedReply.credentials(credentials), RenderedReply.token(token, of: identity),
       writer, form, ConfigurationSource(name: "f", bytes: Array(text.utf8)),
       JSONParser(bytes: Array(text.utf8), limits: .standard), framer(),
-    ] + (try ofUserPools()) + (try ofConversations()) + (try ofProviders()) + (try ofEndpoint())
-      + (try ofBrowsers())
+    ]
+    let others = [
+      try ofUserPools(), try ofConversations(), try ofProviders(), try ofEndpoint(),
+      try ofBrowsers(),
+    ]
+    return values + others.joined()
   }
 
   private static func ofBrowsers() throws -> [Any] {

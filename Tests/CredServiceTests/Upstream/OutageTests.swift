@@ -76,7 +76,7 @@ struct OutageTests {
 
   @Test func `trouble of one user is said to be of that user`() {
     var watch = OutageWatch()
-    let now = Instant.distantFuture - .seconds(1000)
+    let now: Instant = .distantFuture - .seconds(1000)
     let failure = UpstreamFailure.transport(.timeout, from: .backend("corp"))
     func user(_ uid: UInt32) -> UnixUser { UnixUser(uid: uid, name: "u\(uid)") }
     for _ in 0..<4 { expect(watch.ended(failure, of: user(7), now) == nil) }

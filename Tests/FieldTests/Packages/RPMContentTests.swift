@@ -71,7 +71,7 @@ struct RPMContentTests {
   func anArchitectureThatIsNotBuiltIsAnError(
     _ architecture: String, _ status: Int32, _ message: String
   ) throws {
-    let outcome = try BuiltPackage.shell("scripts/build-rpm 0.1.0 \"$1\"", architecture)
+    let outcome = try BuiltPackage.shell("scripts/build-rpm 0.2.0 \"$1\"", architecture)
     expect(outcome.status, equals: status)
     expect(
       outcome.errors.hasPrefix("build-rpm: ") && outcome.errors.contains(message), "\(outcome)")

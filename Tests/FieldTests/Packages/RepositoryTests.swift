@@ -194,7 +194,7 @@ struct RepositoryTests {
   ])
   func withoutAKeyNothingIsSigned(_ key: String, _ message: String) throws {
     let outcome = try BuiltPackage.shell(
-      "mkdir --mode=700 \"$2\" && GNUPGHOME=$2 scripts/build-repo 0.1.0 \"$1\" \"$2/repo\"", key,
+      "mkdir --mode=700 \"$2\" && GNUPGHOME=$2 scripts/build-repo 0.2.0 \"$1\" \"$2/repo\"", key,
       try Stage.current().newFile("gnupg"))
     expect(outcome.status, equals: 1)
     expect(outcome.errors, equals: "build-repo: \(message)\n")

@@ -87,8 +87,9 @@ private struct JSONFrame {
     }
     colons = outside.count { $0 == ":" }
     let dense = outside.filter { !" \t\r\n".unicodeScalars.contains($0) }
-    hasTrailingComma = zip(dense, dense.dropFirst()).contains {
-      $0 == "," && ($1 == "]" || $1 == "}")
+    let ends: Set<Unicode.Scalar> = ["]", "}"]
+    hasTrailingComma = zip(dense, dense.dropFirst()).contains { comma, next in
+      comma == "," && ends.contains(next)
     }
     let numbers = outside.split { !"0123456789+-.eE".unicodeScalars.contains($0) }
     hasOddNumber = numbers.contains { number in

@@ -7,7 +7,7 @@ public import NIOCore
 
 /// The whole server: its parts put together, and run until it is told to stop.
 public struct Server: Sendable {
-  public static let version = "0.1.0"
+  public static let version = "0.2.0"
 
   public struct Options: Sendable {
     public var configuration: AuthCore.Configuration
