@@ -47,7 +47,7 @@ expect_processor() {
   shift
   for program in "$@"; do
     [[ -f $program ]] || {
-      echo "${0##*/}: $program is missing: run 'make release'" >&2
+      echo "${0##*/}: $program is missing: run 'make release ARCH=$processor'" >&2
       return 1
     }
     machine=$(readelf --file-header "$program" | sed -n 's/^ *Machine: *//p')

@@ -65,16 +65,32 @@ struct RPMContentTests {
   }
 
   @Test(arguments: [
-    ("sparc", Int32(64), "there is no architecture 'sparc': say ARCH=x86_64 or ARCH=aarch64"),
-    (BuiltPackage.otherProcessor, Int32(1), "is built for \(BuiltPackage.processor), not for"),
+    ("build-deb", Int32(64)), ("build-rpm", 64), ("sbom", 1), ("cross check", 64),
   ])
-  func anArchitectureThatIsNotBuiltIsAnError(
-    _ architecture: String, _ status: Int32, _ message: String
-  ) throws {
-    let outcome = try BuiltPackage.shell("scripts/build-rpm 0.2.0 \"$1\"", architecture)
+  func anArchitectureThatThereIsNotIsAnError(_ script: String, _ status: Int32) throws {
+    let version = script == "cross check" ? "" : "0.2.0"
+    let outcome = try BuiltPackage.shell("scripts/\(script) \(version) \"$1\"", "sparc")
     expect(outcome.status, equals: status)
+    let name = script.split(separator: " ")[0]
     expect(
-      outcome.errors.hasPrefix("build-rpm: ") && outcome.errors.contains(message), "\(outcome)")
+      outcome.errors,
+      equals: "\(name): there is no architecture 'sparc': say ARCH=amd64 or ARCH=arm64\n")
+  }
+
+  @Test func programsForAnotherProcessorAreNotPacked() throws {
+    let outcome = try BuiltPackage.shell(
+      "source scripts/packing.bash && expect_processor \"$1\" build/bin/credd",
+      BuiltPackage.otherProcessor)
+    expect(outcome.status, equals: 1)
+    expect(outcome.errors.contains("is built for \(BuiltPackage.processor), not for"), "\(outcome)")
+  }
+
+  @Test func thisMachinesProgramsNeedNoOtherSystem() throws {
+    let outcome = try BuiltPackage.shell("scripts/cross check \"$1\"", BuiltPackage.processor)
+    expect(outcome.status, equals: 1)
+    expect(
+      outcome.errors,
+      equals: "cross: \(BuiltPackage.processor) is this machine's own: run 'make release'\n")
   }
 
   private func query(_ name: String, _ format: String) throws -> String {
