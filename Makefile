@@ -60,6 +60,7 @@ OTHER := $(filter-out $(MACHINE),$(PROCESSOR))
 PROGRAMS := credd credctl credd-sandbox
 BIN := build/bin$(OTHER:%=-%)
 BINARIES := $(PROGRAMS:%=$(BIN)/%)
+OWN_BINARIES := $(PROGRAMS:%=build/bin/%)
 # The folders too: their time changes when a file goes.
 SOURCES := Package.swift $(shell find Sources)
 
@@ -103,7 +104,7 @@ BUILD_RELEASE := scripts/build --configuration release --scratch-path $(RELEASE)
   -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen \
   -Xswiftc -file-prefix-map -Xswiftc "$(CURDIR)=." -Xcc "-ffile-prefix-map=$(CURDIR)=."
 
-$(PROGRAMS:%=build/bin/%) &: $(SOURCES)
+$(OWN_BINARIES) &: $(SOURCES)
 	$(need_swift)
 	$(INSTALL_PACKAGES) $(BUILD_PACKAGES)
 	scripts/step 'release build' $(BUILD_RELEASE) --static-swift-stdlib --target Programs
@@ -115,7 +116,7 @@ $(PROGRAMS:%=build/bin/%) &: $(SOURCES)
 	done
 
 ifneq ($(OTHER),)
-$(BINARIES) &: $(SOURCES)
+$(BINARIES) &: $(SOURCES) scripts/cross scripts/cross-folder
 	scripts/cross check "$(ARCH)"
 	$(INSTALL_PACKAGES) $(CROSS_PACKAGES)
 	scripts/step 'build for $(OTHER)' scripts/cross build "$(ARCH)"
@@ -176,7 +177,7 @@ steady: ## the gate's tests RUNS times on a machine that is busy, and once on ha
 	scripts/steady $(RUNS)
 
 .PHONY: bench
-bench: $(BINARIES) ## measure every figure against redis-server, ssh-agent and C; BENCH=--help
+bench: $(OWN_BINARIES) ## measure every figure against redis-server, ssh-agent and C; BENCH=--help
 	$(INSTALL_PACKAGES) $(BENCH_PACKAGES)
 	python3 Benchmarks/bench.py --credd build/bin/credd --credctl build/bin/credctl \
 	  --sandbox build/bin/credd-sandbox $(BENCH)
@@ -227,11 +228,12 @@ authserver-deb: authserver ## pack its Debian package: build/credd-authserver_VE
 authserver-machine: authserver-deb deb ## try its package on a booted machine, as docs/authserver.md says
 	$(INSTALL_PACKAGES) $(DEB_PACKAGES) $(TEST_PACKAGES) $(AUTHSERVER_TEST_PACKAGES)
 	lintian --allow-root --fail-on error,warning build/credd-authserver_$(VERSION)_*.deb
-	scripts/authserver-machine build/credd-authserver_$(VERSION)_*.deb build/credd_$(VERSION)_*.deb
+	scripts/authserver-machine build/credd-authserver_$(VERSION)_*.deb \
+	  build/credd_$(VERSION)_$$(dpkg --print-architecture).deb
 
 REQUESTS ?= 10000000
 .PHONY: soak
-soak: $(BINARIES) ## REQUESTS of every kind; fails where memory or descriptors grow
+soak: $(OWN_BINARIES) ## REQUESTS of every kind; fails where memory or descriptors grow
 	$(INSTALL_PACKAGES) gcc libcurl4-openssl-dev libmicrohttpd-dev python3
 	scripts/soak --requests $(REQUESTS)
 

@@ -3,10 +3,14 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+// A newer libc.a has some of these in one file with what they call: its own ones are then taken.
+#define WEAK __attribute__((weak))
 
 // glibc 2.35 has a new version of it (errno is set otherwise). In double precision neither square nor
 // their sum overflows, and one infinite argument makes the result infinite, also beside a NaN.
-float hypotf(float x, float y) {
+WEAK float hypotf(float x, float y) {
   if (__builtin_isinf(x) || __builtin_isinf(y)) return __builtin_inff();
   return (float)__builtin_sqrt((double)x * x + (double)y * y);
 }
@@ -17,17 +21,18 @@ float hypotf(float x, float y) {
 // recursion.
 extern long older_strtol(const char *text, char **end, int base) __asm__("strtol");
 extern long long older_strtoll(const char *text, char **end, int base) __asm__("strtoll");
-extern int older_vsscanf(const char *text, const char *format, va_list values) __asm__("vsscanf");
+extern int older_vsscanf(const char *text, const char *format,
+                         va_list values) __asm__("__isoc99_vsscanf");
 
-long __isoc23_strtol(const char *text, char **end, int base) {
+WEAK long __isoc23_strtol(const char *text, char **end, int base) {
   return older_strtol(text, end, base);
 }
 
-long long __isoc23_strtoll(const char *text, char **end, int base) {
+WEAK long long __isoc23_strtoll(const char *text, char **end, int base) {
   return older_strtoll(text, end, base);
 }
 
-int __isoc23_sscanf(const char *text, const char *format, ...) {
+WEAK int __isoc23_sscanf(const char *text, const char *format, ...) {
   va_list values;
   va_start(values, format);
   int count = older_vsscanf(text, format, values);
@@ -36,7 +41,7 @@ int __isoc23_sscanf(const char *text, const char *format, ...) {
 }
 
 // glibc has it since 2.38.
-size_t strlcpy(char *to, const char *from, size_t size) {
+WEAK size_t strlcpy(char *to, const char *from, size_t size) {
   size_t length = strlen(from);
   if (size > 0) {
     size_t copied = length < size ? length : size - 1;
@@ -48,8 +53,10 @@ size_t strlcpy(char *to, const char *from, size_t size) {
 
 // std::__glibcxx_assert_fail(), which libstdc++ has since GCC 12. It tells of a mistake in Swift's own
 // library, which ends the process.
-void _ZSt21__glibcxx_assert_failPKciS0_S0_(const char *file, int line, const char *function,
-                                          const char *condition) {
-  (void)file, (void)line, (void)function, (void)condition;
+WEAK void _ZSt21__glibcxx_assert_failPKciS0_S0_(const char *file, int line, const char *function,
+                                                const char *condition) {
+  (void)file, (void)line, (void)function;
+  ssize_t written = write(STDERR_FILENO, condition, strlen(condition));
+  (void)written;
   abort();
 }

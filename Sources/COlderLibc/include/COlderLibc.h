@@ -1,6 +1,5 @@
 // Functions that Swift's static library takes from a glibc above 2.34 or from a libstdc++ above that of
-// GCC 11, which are those of Amazon Linux 2023 and RHEL 9. The linker takes these instead. Nothing else
-// calls them.
+// GCC 11, which are those of Amazon Linux 2023 and RHEL 9. The linker takes these instead.
 #pragma once
 
 #include <stddef.h>
