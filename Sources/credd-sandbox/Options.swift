@@ -105,18 +105,19 @@ struct SeedOptions: ParsableArguments {
   var signingKey: String?
 
   func validate() throws {
-    let bounds: [(String, Int?, ClosedRange<Int>)] = [
-      ("--credential-lifetime", credentialLifetime, 0...43_200),
-      ("--token-lifetime", tokenLifetime, 0...86_400),
-      ("--session-token-length", sessionTokenLength, 32...100_000),
-    ]
-    for (name, value, range) in bounds {
-      guard let value, !range.contains(value) else { continue }
-      throw ValidationError("\(name) must be from \(range.lowerBound) to \(range.upperBound)")
-    }
+    try expect("--credential-lifetime", credentialLifetime, in: 0...43_200)
+    try expect("--token-lifetime", tokenLifetime, in: 0...86_400)
+    try expect("--session-token-length", sessionTokenLength, in: 32...100_000)
     guard config == nil || (pool == nil && provider == nil) else {
       throw ValidationError("--pool and --provider are for the default seed, not for --config")
     }
+  }
+
+  private func expect(
+    _ name: String, _ value: Int?, in range: ClosedRange<Int>
+  ) throws(ValidationError) {
+    guard let value, !range.contains(value) else { return }
+    throw ValidationError("\(name) must be from \(range.lowerBound) to \(range.upperBound)")
   }
 
   func seed() throws -> SandboxSeed {

@@ -9,9 +9,15 @@ import Testing
 struct VersionTests {
   private let tree: String
 
+  private static let sandbox = "Sources/credd-sandbox/SandboxVersion.swift"
+  private static let server = "contrib/authserver/Sources/AuthServer/Server.swift"
+
   init() throws {
     tree = try Stage.current().newFile("tree")
-    for folder in ["scripts", "docs/man", "Sources/CredCore"] {
+    for folder in [
+      "scripts", "docs/man", "Sources/CredCore", "Sources/credd-sandbox",
+      "contrib/authserver/Sources/AuthServer",
+    ] {
       try FileManager.default.createDirectory(
         atPath: "\(tree)/\(folder)", withIntermediateDirectories: true)
     }
@@ -19,6 +25,8 @@ struct VersionTests {
       at: Repository.root.appending(path: "scripts/version"),
       to: URL(filePath: "\(tree)/scripts/version"))
     try write("Sources/CredCore/Version.swift", #"  public static let current = "1.2.3""#)
+    try write(Self.sandbox, #"  static let current = "1.2.3""#)
+    try write(Self.server, #"  public static let version = "1.2.3""#)
     try write("docs/man/credd.8", ".Os credd @VERSION@")
   }
 
@@ -45,6 +53,7 @@ struct VersionTests {
   @Test func disagreementIsAnErrorThatNamesBoth() throws {
     expect(try version("--check").status, equals: 0)
     try write("CHANGELOG.md", "## [2.0.0] - 2026-12-01")
+    try write(Self.sandbox, #"  static let current = "1.2.2""#)
     try write("docs/man/credd.8", ".Os credd 1.2.3")
     let outcome = try version("--check")
     expect(outcome.status, equals: 1)
@@ -52,6 +61,7 @@ struct VersionTests {
       outcome.errors.split(separator: "\n"),
       equals: [
         "version: Sources/CredCore/Version.swift has 1.2.3, and CHANGELOG.md 2.0.0: change one of them",
+        "version: Sources/CredCore/Version.swift has 1.2.3, and \(Self.sandbox) 1.2.2: change one of them",
         "version: docs/man/credd.8: there is no line '.Os credd @VERSION@', which gets the version",
       ])
   }
