@@ -345,7 +345,8 @@ public enum Limits {
   public enum Check {
     /// The time between two checks of a user and a profile, because each check asks all servers.
     public static let pause = Duration.seconds(60)
-    /// The same after a check that failed: whoever mends something tries it again.
+    /// The time between two checks if the first one failed. It is short, because a person who has mended
+    /// something checks again.
     public static let pauseOfFailed = Duration.seconds(5)
     /// The most checks under way at once, of all users and of one. Each has one request to one
     /// server, under way or waiting for its turn.

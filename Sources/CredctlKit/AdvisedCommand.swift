@@ -86,7 +86,7 @@ extension Failure {
     return failure
   }
 
-  /// Who named no profile does not know of `default`.
+  /// The failure of a user who named no profile, and who need not know the name `default`.
   private func naming(_ others: [String], _ first: String, for verb: String) -> Failure {
     let names =
       others.prefix(Self.mostNames).joined(separator: ", ")

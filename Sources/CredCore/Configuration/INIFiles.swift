@@ -34,7 +34,7 @@ public struct INIFiles: Sendable {
   }
 
   public let sections: [Section]
-  /// What could not be read, in the order of the files.
+  /// The errors of all files, in the order of the files.
   public let diagnostics: [Diagnostic]
 
   public init(_ files: [ConfigurationSource]) {

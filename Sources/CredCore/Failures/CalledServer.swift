@@ -80,8 +80,8 @@ public enum OwnTLSFile: Sendable, Hashable, CaseIterable {
   /// Both, which do not belong together.
   case pair
 
-  /// What is wrong with the file. Most versions of libcurl report a damaged key and another certificate's
-  /// key alike.
+  /// Names the file, and says what is wrong with it. Most versions of libcurl have one error for a damaged
+  /// key and for the key of another certificate.
   var description: String {
     switch self {
     case .authority: "file of certificate authorities cannot be used"

@@ -34,8 +34,8 @@ public struct Waiter: Sendable, Equatable {
   public var isUnattended = false
   /// Whether a forced refresh leaves the source of a derived session as it is.
   public var sparesSource = false
-  /// Whether the first try that fails after it came is its answer. Whoever looks for a mistake wants to
-  /// read of it, not to wait for further tries.
+  /// Whether the next try answers this waiter even if it fails. `check` sets this: it shows the failure,
+  /// and does not wait for further tries.
   public var triesOnce = false
 
   public init(

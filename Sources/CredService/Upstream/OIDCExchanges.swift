@@ -137,8 +137,8 @@ enum ProviderProbe {
   case discovery(OIDCIssuer, ProviderEndpoints)
   /// The keys with which Cognito verifies ID tokens.
   case keys
-  /// The keys of a user pool, which everybody may read. Only that there is no such pool counts: a user
-  /// who signs in there reads that the password is wrong.
+  /// The keys of a user pool, which everybody may read. They show whether the pool exists. A sign-in does
+  /// not show that: Cognito refuses a wrong id of the pool as it refuses a wrong password.
   case pool
 
   /// The servers to ask next.

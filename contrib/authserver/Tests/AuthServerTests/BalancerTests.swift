@@ -184,19 +184,18 @@ struct ShareTests {
         "POST /v1/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
         + "Authorization: Bearer \(one)\r\nContent-Length: 100000\r\n\r\n{"
       var open: [any Channel] = []
-      for _ in 0..<Limits.longBodiesPerHost {
+      let long = ["accounts.google.com": String(repeating: "x", count: 20_000)]
+      var status = 200
+      // An unfinished body that arrives during a callback may find no place, and is refused then. So each
+      // callback that succeeds is followed by another unfinished body.
+      while status == 200, open.count < 100 {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
           .connect(host: "127.0.0.1", port: port).get()
         try await channel.writeAndFlush(ByteBuffer(string: head))
         open.append(channel)
-      }
-      let long = ["accounts.google.com": String(repeating: "x", count: 20_000)]
-      // They arrive when they do.
-      var status = 200
-      for _ in 0..<1000 where status == 200 {
         status = try await test.callback(one, logins: long).status
       }
-      #expect(status == 503)
+      #expect(status == 503 && open.count >= Limits.longBodiesPerHost)
       #expect(try await test.callback(other, logins: long).status == 200)
       #expect(try await test.callback(one).status == 200)
       for channel in open { try? await channel.close() }
