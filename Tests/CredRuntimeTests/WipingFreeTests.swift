@@ -10,15 +10,17 @@ struct WipingFreeTests {
     unsafe dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
   }
 
-  /// While a chunk waits for its next use the allocator keeps links at its beginning.
+  /// While a chunk waits for its next use the allocator keeps links at its beginning, and its size
+  /// in its last eight bytes.
   private static let links = 32
+  private static let sizeAtEnd = 8
 
   @Test(
     .disabled(if: isSanitized, "a sanitizer has a free() of its own"),
     arguments: [64, 200, 1032, 4096, 65_536])
   func `what comes from the allocator again holds nothing of before`(_ size: Int) {
     let seen = reused(size) { Self.free($0) }
-    expect(seen, equals: [UInt8](repeating: 0, count: size - Self.links))
+    expect(seen, equals: [UInt8](repeating: 0, count: size - Self.links - Self.sizeAtEnd))
   }
 
   @Test(.disabled(if: isSanitized, "a sanitizer has a free() of its own"))
@@ -29,7 +31,7 @@ struct WipingFreeTests {
       kept.append(Self.bytes(grown, 600))
       Self.free(grown)
     }
-    expect(seen, equals: [UInt8](repeating: 0, count: 600 - Self.links))
+    expect(seen, equals: [UInt8](repeating: 0, count: 600 - Self.links - Self.sizeAtEnd))
     expect(kept.allSatisfy { $0 == [UInt8](repeating: 0xA5, count: 600) })
   }
 
@@ -41,8 +43,8 @@ struct WipingFreeTests {
     Self.free(place)
   }
 
-  /// What a block holds that was filled, given up by `giveUp` and handed out again; nil if the
-  /// allocator never handed it out again.
+  /// What a block holds, beside what the allocator keeps in it, that was filled, given up by
+  /// `giveUp` and handed out again; nil if the allocator never handed it out again.
   ///
   /// Other threads take blocks of the same arena, so many are given up before any is asked for.
   private func reused(_ size: Int, _ giveUp: (UInt) -> Void) -> [UInt8]? {
@@ -52,7 +54,7 @@ struct WipingFreeTests {
       let taken = given.map { _ in Self.allocate(size, filledWith: nil) }
       defer { taken.forEach(Self.free) }
       if let again = taken.first(where: Set(given).contains) {
-        return Array(Self.bytes(again, size).dropFirst(Self.links))
+        return Array(Self.bytes(again, size).dropFirst(Self.links).dropLast(Self.sizeAtEnd))
       }
     }
     return nil
