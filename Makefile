@@ -97,29 +97,29 @@ release: $(BINARIES) ## build for use: static Swift, stripped, into build/bin
 
 # A folder of its own, so that a build for debugging can run beside it.
 RELEASE := build/release
-# credctl becomes a static executable by its settings in Package.swift. Programs that are built in
-# another folder are the same: no path is in them, and no digest of code that has paths, which the
-# compiler would write down to save time at the next build.
-BUILD_RELEASE := scripts/build --configuration release --scratch-path $(RELEASE) \
-  -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen \
-  -Xswiftc -file-prefix-map -Xswiftc "$(CURDIR)=." -Xcc "-ffile-prefix-map=$(CURDIR)=."
+BUILD_RELEASE := scripts/build release --scratch-path $(RELEASE)
+
+# $(call strip_programs,FROM,PREFIX,TO): by the binutils whose names have that prefix.
+define strip_programs
+mkdir -p $(3)
+for program in $(PROGRAMS); do \
+  $(2)strip --remove-section=.comment -o "$(3)/$$program.new" "$(1)/$$program"; \
+  mv "$(3)/$$program.new" "$(3)/$$program"; \
+done
+endef
 
 $(OWN_BINARIES) &: $(SOURCES)
 	$(need_swift)
 	$(INSTALL_PACKAGES) $(BUILD_PACKAGES)
-	scripts/step 'release build' $(BUILD_RELEASE) --static-swift-stdlib --target Programs
-	mkdir -p build/bin
-	for program in $(PROGRAMS); do \
-	  strip --remove-section=.comment -o "build/bin/$$program.new" \
-	    "$(RELEASE)/release/$$program"; \
-	  mv "build/bin/$$program.new" "build/bin/$$program"; \
-	done
+	scripts/step 'release build' $(BUILD_RELEASE) --target Programs
+	$(call strip_programs,$(RELEASE)/release,,build/bin)
 
 ifneq ($(OTHER),)
 $(BINARIES) &: $(SOURCES) scripts/cross scripts/cross-folder
 	scripts/cross check "$(ARCH)"
 	$(INSTALL_PACKAGES) $(CROSS_PACKAGES)
-	scripts/step 'build for $(OTHER)' scripts/cross build "$(ARCH)"
+	scripts/step 'build for $(OTHER)' scripts/cross build "$(ARCH)" --scratch-path $(RELEASE)-$(OTHER)
+	$(call strip_programs,$(RELEASE)-$(OTHER)/release,$(OTHER)-linux-gnu-,$(BIN))
 endif
 
 .PHONY: cross-test
@@ -248,7 +248,7 @@ SEEDS ?= 1000
 simulate: ## check the promises in SEEDS histories of a simulated host; FIRST= or REPLAY= a seed
 	$(need_swift)
 	# Linked as the programs are: otherwise all modules are compiled again, and then for them.
-	$(BUILD_RELEASE) --static-swift-stdlib --product credd-simulate
+	$(BUILD_RELEASE) --product credd-simulate
 	$(RELEASE)/release/credd-simulate --seeds $(SEEDS) $(if $(FIRST),--first $(FIRST)) \
 	  $(if $(REPLAY),--replay $(REPLAY))
 

@@ -17,16 +17,6 @@ begin_checks() {
   TEST_PROGRAM=$DEBUG/creddPackageTests.xctest
 }
 
-# whole_build [OPTION…]: builds the tests for debugging, each module as a whole. That takes a quarter
-# less time than to build all interfaces first and then file by file. The caller names a folder with
-# --scratch-path, because `make check` has files built one by one in .build, which is faster after a
-# change.
-whole_build() {
-  scripts/build "$@" --build-tests \
-    -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 1 \
-    -Xswiftc -no-emit-module-separately-wmo
-}
-
 # clone_tree FROM TO: the files that git knows, as they are in the work tree.
 clone_tree() {
   git -c advice.detachedHead=false clone --quiet --no-hardlinks "$1" "$2" &&
@@ -47,7 +37,7 @@ once() {
 }
 
 # build_debug: the debug build with all tests.
-build_debug() { once is-built check 'debug build with tests' whole_build --scratch-path build/debug; }
+build_debug() { once is-built check 'debug build with tests' scripts/build tests --scratch-path build/debug; }
 
 # say TEXT: whole, though checks run side by side.
 say() { flock "$output/lock" printf '%s\n' "$1"; }
