@@ -7,7 +7,7 @@ public struct TransportFailure: Error, Sendable, Hashable, CaseIterable {
   public var detail: String?
   /// The names in the certificate of a server for another host, or the first of them.
   public var certificateNames: [String] = []
-  /// How many more names the certificate has.
+  /// How many more names are in the part of the certificate that is read.
   public var furtherNames = 0
   /// Whether the server closed the connection during the handshake of TLS, as one does that speaks another
   /// protocol.

@@ -11,31 +11,51 @@ struct HostEnrolmentTests {
     end + .seconds(seconds - days * 86_400)
   }
 
+  /// Takes an end at a time that both clocks tell.
+  private func tell(
+    _ end: WallTime?, at time: WallTime, _ enrolment: inout HostEnrolment
+  ) -> Int? {
+    enrolment.told(end, at: time, Instant(nanoseconds: 0) + (time - days(1000)))
+  }
+
   @Test func eachWarningComesOnce() {
-    var enrolment = HostEnrolment(end: end)
+    var enrolment = HostEnrolment()
     let times: [(WallTime, Int?)] = [
       (days(90), nil), (days(30, -1), nil), (days(30), 30), (days(29), nil), (days(8), nil),
       (days(7), 7), (days(2), nil), (days(1), 1), (days(0, -60), nil), (days(0, 60), nil),
     ]
     for (time, warning) in times {
-      expect(enrolment.told(end, at: time), equals: warning, "\(time.iso8601)")
+      expect(tell(end, at: time, &enrolment), equals: warning, "\(time.iso8601)")
     }
   }
 
   /// A host that nobody used for a month is told what is so now, and nothing else.
   @Test func aLateWarningIsTheOneThatIsDue() {
-    var enrolment = HostEnrolment(end: end)
-    expect(enrolment.told(end, at: days(5)), equals: 7)
-    expect(enrolment.told(end, at: days(4)) == nil)
+    var enrolment = HostEnrolment()
+    expect(tell(end, at: days(5), &enrolment), equals: 7)
+    expect(tell(end, at: days(4), &enrolment) == nil)
   }
 
   @Test func aRenewedEnrolmentWarnsAnew() {
-    var enrolment = HostEnrolment(end: end)
-    expect(enrolment.told(end, at: days(1)), equals: 1)
-    expect(enrolment.told(end + .seconds(90 * 86_400), at: days(1)) == nil)
-    expect(enrolment.told(end + .seconds(90 * 86_400), at: days(-60)), equals: 30)
-    // Another end in the same time says nothing new.
-    expect(enrolment.told(end + .seconds(89 * 86_400), at: days(-60)) == nil)
+    var enrolment = HostEnrolment()
+    expect(tell(end, at: days(1), &enrolment), equals: 1)
+    expect(tell(end + .seconds(90 * 86_400), at: days(1), &enrolment) == nil)
+    expect(tell(end + .seconds(90 * 86_400), at: days(-60), &enrolment), equals: 30)
+    // Another end in the same time needs no other warning.
+    expect(tell(end + .seconds(89 * 86_400), at: days(-60), &enrolment) == nil)
+  }
+
+  /// Such as two servers behind one address, or one that wants to fill the journal.
+  @Test func aBackendThatSaysAnotherEndEachTimeWarnsOnceADay() {
+    var enrolment = HostEnrolment()
+    var warnings: [Int] = []
+    for hour in 0..<48 {
+      let ends = [end, end + .seconds(20 * 86_400), nil]
+      warnings += tell(ends[hour % 3], at: days(5, hour * 3600), &enrolment).map { [$0] } ?? []
+    }
+    expect(warnings, equals: [7, 7])
+    // A nearer end does not wait.
+    expect(tell(days(4), at: days(3, -60), &enrolment), equals: 1)
   }
 
   @Test func onlyATimeWithItsZoneIsAnEnd() {
