@@ -10,14 +10,10 @@ struct VersionTests {
   private let tree: String
 
   private static let sandbox = "Sources/credd-sandbox/SandboxVersion.swift"
-  private static let server = "contrib/authserver/Sources/AuthServer/Server.swift"
 
   init() throws {
     tree = try Stage.current().newFile("tree")
-    for folder in [
-      "scripts", "docs/man", "Sources/CredCore", "Sources/credd-sandbox",
-      "contrib/authserver/Sources/AuthServer",
-    ] {
+    for folder in ["scripts", "docs/man", "Sources/CredCore", "Sources/credd-sandbox"] {
       try FileManager.default.createDirectory(
         atPath: "\(tree)/\(folder)", withIntermediateDirectories: true)
     }
@@ -26,7 +22,6 @@ struct VersionTests {
       to: URL(filePath: "\(tree)/scripts/version"))
     try write("Sources/CredCore/Version.swift", #"  public static let current = "1.2.3""#)
     try write(Self.sandbox, #"  static let current = "1.2.3""#)
-    try write(Self.server, #"  public static let version = "1.2.3""#)
     try write("docs/man/credd.8", ".Os credd @VERSION@")
   }
 

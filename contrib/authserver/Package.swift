@@ -36,6 +36,7 @@ let package = Package(
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CSpawn"),
     .systemLibrary(name: "CUnistring", providers: [.apt(["libunistring-dev"])]),
     .target(
       name: "AuthCore", dependencies: ["COpenSSL", "CUnistring", credCore], swiftSettings: strict),
@@ -45,7 +46,8 @@ let package = Package(
     .target(
       name: "AuthServer",
       dependencies: [
-        "AuthCore", "AuthStore", "CArgon2", "CActivation", credCore, logging, nioCore, nioHTTP1,
+        "AuthCore", "AuthStore", "CArgon2", "CActivation", "CSpawn", credCore, logging, nioCore,
+        nioHTTP1,
         nioPosix, nioSSL,
       ],
       swiftSettings: strict),
@@ -64,8 +66,9 @@ let package = Package(
     .testTarget(
       name: "AuthServerTests",
       dependencies: [
-        "AuthCore", "AuthStore", "AuthServer", "AuthTestSupport", "credd-authserver", logging,
-        nioCore, nioHTTP1, nioPosix, nioSSL, .product(name: "NIOEmbedded", package: "swift-nio"),
+        "AuthCore", "AuthStore", "AuthServer", "AuthTestSupport", "credd-authserver", credCore,
+        logging, nioCore, nioHTTP1, nioPosix, nioSSL,
+        .product(name: "NIOEmbedded", package: "swift-nio"),
       ],
       swiftSettings: strict),
     .target(

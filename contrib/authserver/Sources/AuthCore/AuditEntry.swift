@@ -82,14 +82,17 @@ public struct AuditHead: Sendable, Equatable {
 public struct AuditNote: Sendable, Equatable {
   public var time: Timestamp
   public var event: String
-  public var detail: String
   public let members: [String: String]
+
+  /// Of the entry. Many notes are never written.
+  public var detail: String {
+    String(decoding: JSONObject.text(members.mapValues(\.visible)), as: UTF8.self)
+  }
 
   public init(_ event: String, _ members: [String: String], at time: Timestamp) {
     self.time = time
     self.event = event
     self.members = members
-    detail = String(decoding: JSONObject.text(members.mapValues(\.visible)), as: UTF8.self)
   }
 }
 

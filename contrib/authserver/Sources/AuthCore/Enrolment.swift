@@ -110,6 +110,12 @@ public struct Refusal: Error, Sendable, Equatable {
   public static let userDisabled = Refusal(403, "UserDisabled", "the user is disabled")
   public static let notVouched = Refusal(
     403, "NotVouched", "this host does not speak for this user in this pool")
+
+  /// - Parameter pause: after which the next try is admitted.
+  public static func tooManyAttempts(_ pause: Interval) -> Refusal {
+    Refusal(
+      429, "TooManyAttempts", "too many tries: wait a moment", retryAfter: pause.retryAfter)
+  }
 }
 
 /// Who asks for whom, and whether that may be.

@@ -1,26 +1,25 @@
-/// Enrolments that end soon, and what the log has said of them: each is named 30 days, 7 days and a day
-/// before its end.
-public struct EnrolmentEnds: Sendable {
-  /// From the longest on.
-  private static let warnings: [Int64] = [30, 7, 1]
+import CredCore
 
+/// Enrolments that end soon, and what the log has said of them: each is named as often, and as long
+/// before its end, as credd warns of it on the host.
+public struct EnrolmentEnds: Sendable {
   /// Before that nothing is said of an end.
-  public static let longest = Interval.days(30)
+  public static let longest = Interval.days(HostEnrolment.warnings.map(Int64.init).max() ?? 0)
 
   public struct Notice: Sendable, Equatable {
     public let host: String
     public let end: Timestamp
     /// It ends in less than this.
-    public let days: Int64
+    public let days: Int
 
-    public init(host: String, end: Timestamp, days: Int64) {
+    public init(host: String, end: Timestamp, days: Int) {
       self.host = host
       self.end = end
       self.days = days
     }
   }
 
-  private var said: [String: Int64] = [:]
+  private var known: [String: HostEnrolment] = [:]
 
   public init() {}
 
@@ -29,13 +28,15 @@ public struct EnrolmentEnds: Sendable {
   public mutating func due(_ hosts: [(name: String, end: Timestamp)], at now: Timestamp) -> [Notice]
   {
     var notices: [Notice] = []
-    var kept: [String: Int64] = [:]
+    var kept: [String: HostEnrolment] = [:]
     for (host, end) in hosts where now < end {
-      guard let days = Self.warnings.last(where: { end - now <= .days($0) }) else { continue }
-      kept[host] = days
-      if days < said[host] ?? .max { notices.append(Notice(host: host, end: end, days: days)) }
+      var enrolment = known[host] ?? HostEnrolment(end: end.wallTime)
+      if let days = enrolment.told(end.wallTime, at: now.wallTime) {
+        notices.append(Notice(host: host, end: end, days: days))
+      }
+      kept[host] = enrolment
     }
-    said = kept
+    known = kept
     return notices
   }
 }

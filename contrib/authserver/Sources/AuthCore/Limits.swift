@@ -22,14 +22,14 @@ public enum Limits {
   public static let unansweredRequests = 16
   /// A connection may stay this long without a request.
   public static let idleTime = Interval.seconds(75)
+  /// The same, once half of the connections are taken.
+  public static let crowdedIdleTime = Interval.seconds(5)
   public static let connections = 8192
   /// Requests under way have this long when the server stops. credd waits 10 s for an answer.
   public static let stopTime = Interval.seconds(20)
   /// What a balancer says of a connection. Amazon's say some 100 bytes, with TLS' certificates some
   /// hundred more.
   public static let proxyHeaderBytes = 2048
-  /// The same, once half of the connections are taken.
-  public static let crowdedIdleTime = Interval.seconds(5)
   /// Patterns of one enrolment; each is tried at a callback.
   public static let patterns = 256
   public static let patternLength = 256

@@ -21,7 +21,7 @@ public struct ProxyHeader: Sendable, Equatable {
     let start = bytes.prefix(signature.count)
     guard signature.starts(with: start) else { throw Invalid(reason: "it is none") }
     guard bytes.count >= fixed else { return nil }
-    let length = fixed + Int(bytes[14]) << 8 + Int(bytes[15])
+    let length = fixed + (Int(bytes[14]) << 8) + Int(bytes[15])
     guard length <= Limits.proxyHeaderBytes else { throw Invalid(reason: "it is too long") }
     let isLocal: Bool
     switch bytes[12] {
@@ -55,7 +55,8 @@ public struct ProxyHeader: Sendable, Equatable {
     var index = start
     while index < header.count {
       guard index + 3 <= header.count else { throw Invalid(reason: "an addition is cut off") }
-      let value = (index + 3)..<(index + 3 + Int(header[index + 1]) << 8 + Int(header[index + 2]))
+      let start = index + 3
+      let value = start..<(start + (Int(header[index + 1]) << 8) + Int(header[index + 2]))
       guard value.upperBound <= header.count else {
         throw Invalid(reason: "an addition is cut off")
       }

@@ -77,16 +77,15 @@ public struct AccountService: Sendable {
   /// Counts a try, or refuses it.
   private func pause(_ keys: Guesses.Keys) async throws {
     guard let pause = try await store.beginGuess(keys, now: now()) else { return }
-    throw Refusal(
-      429, "TooManyAttempts", "too many tries: wait a moment", retryAfter: pause.retryAfter)
+    throw Refusal.tooManyAttempts(pause)
   }
 
   /// - Returns: the sign-in's token, and who signed in.
   func login(
-    proof: HostProof?, username: String, password: String, provider: String?,
-    origin: RequestOrigin
+    on asking: AskingHost, username: String, password: String, provider: String?
   ) async throws -> (session: String, identifier: String) {
-    let host = try await gate.host(proof, origin)
+    let origin = asking.origin
+    let host = try await gate.host(asking)
     let provider = try self.provider(provider, of: host)
     let keys = Guesses.Keys(user: "account:" + username, source: host.name)
     try await pause(keys)
@@ -153,13 +152,13 @@ public struct AccountService: Sendable {
     return (ticket.text, identifier)
   }
 
-  func logout(proof: HostProof?, session: String?, origin: RequestOrigin) async throws {
+  func logout(on asking: AskingHost) async throws {
     let time = now()
-    let host = try await gate.host(proof, origin)
-    guard let session, let ticket = Ticket(session, .session),
+    let host = try await gate.host(asking)
+    guard let session = asking.session, let ticket = Ticket(session, .session),
       let closed = try await store.close(session: ticket, host: host.name, now: time)
     else { throw Refusal.sessionUnknown }
-    let members = origin.members(["host": host.name, "user": closed.identifier])
+    let members = asking.origin.members(["host": host.name, "user": closed.identifier])
     try await audit.write([AuditNote("logout", members, at: time)])
   }
 }

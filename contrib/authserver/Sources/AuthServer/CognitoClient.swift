@@ -47,18 +47,15 @@ public struct CognitoClient: Cognito {
     var page: String?
     var pages = 0
     repeat {
-      do {
-        let reply = try await call("LookupDeveloperIdentity", pool) { [page] in
-          $0.member("IdentityPoolId", pool.identityPoolID)
-          $0.member("IdentityId", id)
-          $0.member("MaxResults", 60)
-          $0.member("NextToken", page)
-        }
-        users += reply["DeveloperUserIdentifierList"]?.texts ?? []
-        page = reply["NextToken"]?.text
-      } catch  where error.code == "ResourceNotFoundException" {
-        return nil
+      let reply = try await find("LookupDeveloperIdentity", pool) { [page] in
+        $0.member("IdentityPoolId", pool.identityPoolID)
+        $0.member("IdentityId", id)
+        $0.member("MaxResults", 60)
+        $0.member("NextToken", page)
       }
+      guard let reply else { return nil }
+      users += reply["DeveloperUserIdentifierList"]?.texts ?? []
+      page = reply["NextToken"]?.text
       pages += 1
     } while page != nil && pages < 4
     return users
@@ -67,32 +64,24 @@ public struct CognitoClient: Cognito {
   public func identity(
     ofUser user: String, pool: AuthCore.Configuration.Pool
   ) async throws(CognitoFailure) -> String? {
-    do {
-      return try await call("LookupDeveloperIdentity", pool) {
-        $0.member("IdentityPoolId", pool.identityPoolID)
-        $0.member("DeveloperUserIdentifier", user)
-        $0.member("MaxResults", 1)
-      }["IdentityId"]?.text
-    } catch  where error.code == "ResourceNotFoundException" {
-      return nil
-    }
+    try await find("LookupDeveloperIdentity", pool) {
+      $0.member("IdentityPoolId", pool.identityPoolID)
+      $0.member("DeveloperUserIdentifier", user)
+      $0.member("MaxResults", 1)
+    }?["IdentityId"]?.text
   }
 
   public func logins(
     ofIdentity id: String, pool: AuthCore.Configuration.Pool
   ) async throws(CognitoFailure) -> [String]? {
-    do {
-      let reply = try await call("DescribeIdentity", pool) { $0.member("IdentityId", id) }
-      return reply["Logins"]?.texts ?? []
-    } catch  where error.code == "ResourceNotFoundException" {
-      return nil
-    }
+    try await find("DescribeIdentity", pool) { $0.member("IdentityId", id) }
+      .map { $0["Logins"]?.texts ?? [] }
   }
 
   public func merge(
     _ source: String, into destination: String, pool: AuthCore.Configuration.Pool
   ) async throws(CognitoFailure) -> String {
-    let reply = try await call("MergeDeveloperIdentities", pool) {
+    let reply = try await call("MergeDeveloperIdentities", pool, isRepeatable: false) {
       $0.member("IdentityPoolId", pool.identityPoolID)
       $0.member("DeveloperProviderName", pool.developerProvider)
       $0.member("SourceUserIdentifier", source)
@@ -107,7 +96,7 @@ public struct CognitoClient: Cognito {
   public func unlink(
     _ user: String, from identityID: String, pool: AuthCore.Configuration.Pool
   ) async throws(CognitoFailure) {
-    _ = try await call("UnlinkDeveloperIdentity", pool) {
+    _ = try await call("UnlinkDeveloperIdentity", pool, isRepeatable: false) {
       $0.member("IdentityPoolId", pool.identityPoolID)
       $0.member("IdentityId", identityID)
       $0.member("DeveloperUserIdentifier", user)
@@ -115,9 +104,24 @@ public struct CognitoClient: Cognito {
     }
   }
 
-  /// Once more where the credentials were refused, with new ones, or where there was no answer.
-  private func call(
+  /// Nil where there is no such identity.
+  private func find(
     _ operation: String, _ pool: AuthCore.Configuration.Pool,
+    _ members: (inout JSONWriter) -> Void
+  ) async throws(CognitoFailure) -> JSONValue? {
+    do {
+      return try await call(operation, pool, members)
+    } catch  where error.code == "ResourceNotFoundException" {
+      return nil
+    }
+  }
+
+  /// Once more where the credentials were refused, with new ones, or where there was no answer.
+  ///
+  /// - Parameter isRepeatable: false where the first call may have changed something that the second
+  ///   one would trip over.
+  private func call(
+    _ operation: String, _ pool: AuthCore.Configuration.Pool, isRepeatable: Bool = true,
     _ members: (inout JSONWriter) -> Void
   ) async throws(CognitoFailure) -> JSONValue {
     let (host, request) = try Self.request(operation, pool, endpoint, members)
@@ -135,7 +139,7 @@ public struct CognitoClient: Cognito {
     do {
       do {
         return try await send(request, to: host)
-      } catch  where error.code == "Unreachable" || error.refusesCredentials {
+      } catch  where error.refusesCredentials || isRepeatable && error.code == "Unreachable" {
         return try await send(request, to: host)
       }
     } catch {
@@ -239,7 +243,7 @@ extension HTTPClient {
   fileprivate func send(
     _ request: CredCore.HTTPRequest, within time: Interval, upTo limit: Int
   ) async throws(Failure) -> Reply {
-    guard let url = try? HTTPURL(request.url), let origin = Origin(request.url) else {
+    guard let url = try? HTTPURL(request.url) else {
       throw Failure("it is no address of a server")
     }
     var headers: HTTPHeaders = ["Host": url.authority]
@@ -247,7 +251,7 @@ extension HTTPClient {
       headers.add(name: header.name, value: String(decoding: header.value.bytes, as: UTF8.self))
     }
     return try await send(
-      .POST, url.path, to: origin, headers: headers, body: request.body.bytes, within: time,
+      .POST, url.path, to: Origin(url), headers: headers, body: request.body.bytes, within: time,
       upTo: limit)
   }
 }

@@ -3,14 +3,16 @@ import AuthStore
 import Logging
 import Synchronization
 
-/// Says in the log that the database does not do what it is asked: the first time at once, and then
-/// once a minute, however many requests fail by it.
+/// Says in the log that the database does not do what it is asked: of each kind of failure the first
+/// at once, and then one line a minute, however many requests fail by it and come through between.
 final class DatabaseFaults: Sendable {
   private struct State {
-    var reason: String?
-    var logged = Timestamp(milliseconds: 0)
+    /// When a kind of failure was last in the log.
+    var logged: [String: Timestamp] = [:]
     /// Failures since the last line.
     var count = 0
+    /// The last line says that the database fails.
+    var isSaid = false
   }
 
   private let log: Logger
@@ -26,16 +28,20 @@ final class DatabaseFaults: Sendable {
 
   func note(_ error: any Error) {
     metrics.set("credd_authserver_database_up", to: 0)
-    let (reason, time) = ("\(error)", now())
+    // Reasons differ from one request to the next.
+    let kind = (error as? StoreError)?.kind ?? "\(type(of: error))"
+    let time = now()
     let count: Int? = state.withLock { state in
       state.count += 1
-      let isKnown = state.reason == reason && (time - state.logged) < .minutes(1)
-      guard !isKnown else { return nil }
-      defer { state = State(reason: reason, logged: time) }
+      let minute = Interval.seconds(0)..<Interval.minutes(1)
+      if let last = state.logged[kind], minute.contains(time - last) { return nil }
+      state.logged[kind] = time
+      state.isSaid = true
+      defer { state.count = 0 }
       return state.count
     }
     guard let count else { return }
-    var metadata: Logger.Metadata = ["reason": "\(reason)", "failures": "\(count)"]
+    var metadata: Logger.Metadata = ["reason": "\(error)", "failures": "\(count)"]
     if case StoreError.full = error {
       metadata["hint"] = "make room; 'host revoke' and 'user disable' still work"
     }
@@ -45,10 +51,10 @@ final class DatabaseFaults: Sendable {
   /// Something was written.
   func end() {
     metrics.set("credd_authserver_database_up", to: 1)
-    let had = state.withLock { state in
-      defer { state = State() }
-      return state.reason != nil
+    let wasSaid = state.withLock { state in
+      defer { state.isSaid = false }
+      return state.isSaid
     }
-    if had { log.notice("the database takes what is written again") }
+    if wasSaid { log.notice("the database takes what is written again") }
   }
 }

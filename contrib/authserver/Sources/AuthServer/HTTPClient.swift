@@ -15,9 +15,7 @@ public final class HTTPClient: Sendable {
     let host: String
     let port: Int
 
-    /// Nil where it is no address of a server.
-    init?(_ url: String) {
-      guard let url = try? HTTPURL(url) else { return nil }
+    init(_ url: HTTPURL) {
       isTLS = url.isEncrypted
       host = url.host
       // An address of IPv6 stands between brackets.
@@ -79,9 +77,14 @@ public final class HTTPClient: Sendable {
     let end = NIODeadline.now() + .milliseconds(time.milliseconds)
     guard await turns.take() else { throw Failure("too many calls at once") }
     defer { turns.giveBack() }
-    guard NIODeadline.now() < end else { throw Failure("too many calls at once") }
+    let left = end - .now()
+    guard left > .zero else { throw Failure("too many calls at once") }
     let channel: any Channel
-    if let kept = takeIdle(origin) { channel = kept } else { channel = try await connect(origin) }
+    if let kept = takeIdle(origin) {
+      channel = kept
+    } else {
+      channel = try await connect(origin, within: left)
+    }
     var head = HTTPRequestHead(version: .http1_1, method: method, uri: path, headers: headers)
     head.headers.add(name: "Content-Length", value: String(body.count))
     let call = HTTPCall(head: head, body: body, limit: limit, end: end)
@@ -99,10 +102,12 @@ public final class HTTPClient: Sendable {
     }
   }
 
-  private func connect(_ origin: Origin) async throws(Failure) -> any Channel {
+  private func connect(
+    _ origin: Origin, within time: TimeAmount
+  ) async throws(Failure) -> any Channel {
     do {
       return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-        .connectTimeout(.milliseconds(AuthCore.Limits.connectTime.milliseconds))
+        .connectTimeout(min(time, .milliseconds(AuthCore.Limits.connectTime.milliseconds)))
         .channelOption(.tcpOption(.tcp_nodelay), value: 1)
         .channelInitializer { [tls] channel in
           channel.eventLoop.makeCompletedFuture {

@@ -8,11 +8,11 @@ struct HostGate: Sendable {
   let audit: AuditLog
   let now: @Sendable () -> Timestamp
 
-  func host(_ proof: HostProof?, _ origin: RequestOrigin) async throws -> Enrolment {
+  func host(_ asking: AskingHost) async throws -> Enrolment {
     let time = now()
-    guard let proof else { throw Refusal.hostNotAuthorized }
-    guard let host = try await store.host(of: proof, now: time), host.isValid(at: time) else {
-      throw try await refusal(of: proof, origin)
+    guard let host = try await store.host(of: asking.proof, now: time), host.isValid(at: time)
+    else {
+      throw try await refusal(of: asking.proof, asking.origin)
     }
     return host
   }

@@ -43,7 +43,7 @@ struct Listener: Sendable {
     case .descriptor(let descriptor):
       return try await bootstrap.withBoundSocket(descriptor).get()
     case .address(.unixSocket(let path)):
-      try UnixSocket.checkUnused(path)
+      try await checkUnused(path)
       let server = try await named(path) {
         try await bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
       }
@@ -54,9 +54,12 @@ struct Listener: Sendable {
       // One socket for both families; where the kernel has no IPv6, one for IPv4.
       let both = bootstrap.serverChannelOption(
         ChannelOptions.Types.SocketOption(level: .ipv6, name: .ipv6_v6only), value: 0)
-      if let server = try? await both.bind(host: "::", port: port).get() { return server }
       return try await named("*:\(port)") {
-        try await bootstrap.bind(host: "0.0.0.0", port: port).get()
+        do { return try await both.bind(host: "::", port: port).get() } catch let error as IOError
+          where [EAFNOSUPPORT, EADDRNOTAVAIL].contains(error.errnoCode)
+        {
+          return try await bootstrap.bind(host: "0.0.0.0", port: port).get()
+        }
       }
     case .address(.network(let host, let port)):
       return try await named("\(host):\(port)") {
@@ -67,14 +70,32 @@ struct Listener: Sendable {
     }
   }
 
+  /// A second server on a path would take the first one's clients.
+  private static func checkUnused(_ path: String) async throws {
+    let client = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .connectTimeout(.milliseconds(Limits.connectTime.milliseconds))
+    do {
+      let channel = try await client.connect(unixDomainSocketPath: path).get()
+      channel.close(promise: nil)
+    } catch let error as IOError where [ENOENT, ECONNREFUSED].contains(error.errnoCode) {
+      return
+    } catch {
+      // One that cannot be asked, or is too busy to answer, may be a server too.
+      throw failure(path, error)
+    }
+    throw ServerFailure("\(path): another program, perhaps a second server, listens there")
+  }
+
   private static func named(
     _ address: String, _ bind: () async throws -> any Channel
   ) async throws -> any Channel {
-    do { return try await bind() } catch {
-      let number = (error as? IOError)?.errnoCode
-      let reason = number.map { unsafe String(cString: strerror($0)) } ?? "\(error)"
-      throw ServerFailure("\(address) cannot be listened on: \(reason)")
-    }
+    do { return try await bind() } catch { throw failure(address, error) }
+  }
+
+  private static func failure(_ address: String, _ error: any Error) -> ServerFailure {
+    let number = (error as? IOError)?.errnoCode
+    let reason = number.map { unsafe String(cString: strerror($0)) } ?? "\(error)"
+    return ServerFailure("\(address) cannot be listened on: \(reason)")
   }
 
   var address: SocketAddress? { server.localAddress }
@@ -127,8 +148,10 @@ extension ChannelPipeline.SynchronousOperations {
     limits.maxHeaderFieldCount = Limits.headerFields
     let decoder = HTTPRequestDecoder(
       leftOverBytesStrategy: .dropBytes, limitConfiguration: limits)
+    // After a request for another protocol it parses nothing more.
+    let parser = ByteToMessageHandler(decoder, maximumBufferSize: 2 * Limits.headerBytes)
     try addHandlers([
-      HTTPResponseEncoder(), ByteToMessageHandler(decoder), RequestParts(),
+      HTTPResponseEncoder(), parser, RequestParts(),
       HTTPServerPipelineHandler(), NIOHTTPResponseHeadersValidator(),
       HTTPServerProtocolErrorHandler(),
     ])
@@ -143,28 +166,4 @@ public struct ServerFailure: Error, CustomStringConvertible {
   static let noSocket = ServerFailure(
     "listen = systemd, but systemd has passed no socket: stop credd-authserver.service, then "
       + "'systemctl enable --now credd-authserver.socket'")
-}
-
-private enum UnixSocket {
-  /// A second server on a path would take the first one's clients.
-  static func checkUnused(_ path: String) throws {
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let bytes = Array(path.utf8)
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { place in
-      // The configuration's reader has looked at its length.
-      for (index, byte) in bytes.prefix(place.count - 1).enumerated() { unsafe place[index] = byte }
-    }
-    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    guard descriptor >= 0 else { return }
-    defer { close(descriptor) }
-    let isAnswered = unsafe withUnsafePointer(to: &address) { address in
-      unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        unsafe connect(descriptor, address, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
-      }
-    }
-    guard !isAnswered else {
-      throw ServerFailure("\(path): another program, perhaps a second server, listens there")
-    }
-  }
 }

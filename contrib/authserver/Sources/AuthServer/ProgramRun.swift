@@ -1,4 +1,5 @@
 import AuthCore
+import CSpawn
 import Dispatch
 import FoundationEssentials
 import Glibc
@@ -48,7 +49,6 @@ private struct RunningProgram: ~Copyable {
         for end in ends { close(end) }
         throw ProgramRun.Failure(description: "no pipe: errno \(errno)")
       }
-      for end in pair { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
       ends += pair
     }
     let (code, pid) = spawn(command, output: ends[1], errors: ends[3])
@@ -73,15 +73,28 @@ private struct RunningProgram: ~Copyable {
   mutating func finish(within time: Interval) throws -> ProgramRun {
     let end = ContinuousClock.now + .milliseconds(time.milliseconds)
     while pipes.contains(where: { $0 >= 0 }) { try readSome(until: end) }
-    var status: Int32 = 0
-    // Its output has ended, and so will it.
-    while unsafe waitpid(pid, &status, WNOHANG) == 0 {
-      _ = try Self.left(until: end)
-      usleep(2000)
-    }
-    hasEnded = true
+    let status = try waitForEnd(until: end)
     let texts = texts.map { String(decoding: $0, as: UTF8.self) }
     return ProgramRun(isSuccess: status == 0, output: texts[0], errors: texts[1])
+  }
+
+  /// Its output has ended, and so will it.
+  private mutating func waitForEnd(until end: ContinuousClock.Instant) throws -> Int32 {
+    var status: Int32 = 0
+    while true {
+      switch unsafe waitpid(pid, &status, WNOHANG) {
+      case pid:
+        hasEnded = true
+        return status
+      case -1 where errno != EINTR:
+        // It is nobody's child of ours any more, and its number may be another's.
+        hasEnded = true
+        throw ProgramRun.Failure(description: "nobody knows how it ended: errno \(errno)")
+      default:
+        _ = try Self.left(until: end)
+        usleep(2000)
+      }
+    }
   }
 
   private static func left(until end: ContinuousClock.Instant) throws -> Int32 {
@@ -120,7 +133,8 @@ private func spawn(
   _ = unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
   _ = unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
   _ = unsafe posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO)
-  // All other descriptors of this program are closed by themselves (O_CLOEXEC).
+  // NIO's sockets are not closed by themselves.
+  _ = unsafe auth_close_from(&actions, STDERR_FILENO + 1)
   var attributes = posix_spawnattr_t()
   _ = unsafe posix_spawnattr_init(&attributes)
   defer { _ = unsafe posix_spawnattr_destroy(&attributes) }
@@ -128,7 +142,9 @@ private func spawn(
   var signals = sigset_t()
   _ = unsafe sigemptyset(&signals)
   _ = unsafe posix_spawnattr_setsigmask(&attributes, &signals)
-  for signal in [SIGTERM, SIGINT, SIGHUP, SIGPIPE] { _ = unsafe sigaddset(&signals, signal) }
+  for signal in [SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGCHLD] {
+    _ = unsafe sigaddset(&signals, signal)
+  }
   _ = unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
   let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
   _ = unsafe posix_spawnattr_setflags(&attributes, Int16(flags))

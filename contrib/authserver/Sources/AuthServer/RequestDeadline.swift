@@ -11,14 +11,16 @@ final class RequestDeadline: ChannelInboundHandler {
   private enum State {
     /// A request is arriving, or the first one is waited for. It may be answered before its end.
     case receiving(isAnswered: Bool)
-    /// Until the answer is on its way: a client that does not read it makes that long. It may have
-    /// sent more, which comes next.
+    /// Until the kernel has taken the answer: a client that does not read makes that long. It may
+    /// have sent more, which comes next.
     case answering(hasMore: Bool)
     case idle
   }
 
   private let connections: OpenConnections
   private var state = State.receiving(isAnswered: false)
+  /// Requests that have ended, and wait for their answers.
+  private var unanswered = 0
   private var timer: Scheduled<Void>?
   private var channel: (any Channel)?
 
@@ -48,10 +50,14 @@ final class RequestDeadline: ChannelInboundHandler {
   func requestEnded() {
     if case .receiving(isAnswered: true) = state { return wait() }
     state = .answering(hasMore: false)
-    start(Limits.answerTime)
+    unanswered += 1
+    // A further request gives the answers before it no more time.
+    if unanswered == 1 { start(Limits.answerTime) }
   }
 
   func answerEnded() {
+    unanswered = max(0, unanswered - 1)
+    guard unanswered == 0 else { return start(Limits.answerTime) }
     switch state {
     // The rest of the request has the time that it had.
     case .receiving: state = .receiving(isAnswered: true)
@@ -77,7 +83,7 @@ final class RequestDeadline: ChannelInboundHandler {
 }
 
 /// Tells the connection's ``RequestDeadline`` where requests and answers end. One that sends many
-/// requests and reads no answer is closed.
+/// requests and reads no answer is closed: an answer has ended once the kernel has taken it.
 final class RequestParts: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
@@ -86,6 +92,7 @@ final class RequestParts: ChannelDuplexHandler, RemovableChannelHandler {
 
   private var deadline: RequestDeadline?
   private var unanswered = 0
+  private var isClosed = false
 
   func handlerAdded(context: ChannelHandlerContext) {
     deadline = try? context.pipeline.syncOperations.handler(type: RequestDeadline.self)
@@ -94,10 +101,13 @@ final class RequestParts: ChannelDuplexHandler, RemovableChannelHandler {
   func handlerRemoved(context: ChannelHandlerContext) { deadline = nil }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    // The decoder gives the rest of what it has also after the close.
+    guard !isClosed else { return }
     switch unwrapInboundIn(data) {
     case .head:
       unanswered += 1
-      guard unanswered <= Limits.unansweredRequests else { return context.close(promise: nil) }
+      isClosed = unanswered > Limits.unansweredRequests
+      guard !isClosed else { return context.close(promise: nil) }
     case .end: deadline?.requestEnded()
     case .body: break
     }
@@ -105,7 +115,9 @@ final class RequestParts: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    if case .end = unwrapOutboundIn(data) {
+    guard case .end = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
+    let promise = promise ?? context.eventLoop.makePromise()
+    promise.futureResult.assumeIsolated().whenSuccess { [self] in
       unanswered -= 1
       deadline?.answerEnded()
     }

@@ -93,8 +93,13 @@ final class RequestHandler: ChannelDuplexHandler {
     current?.isAnswered = true
     current?.body.drop()
     guard context.channel.isActive else { return }
-    // Nobody needs HTTP/1.0's connections that stay.
-    if !request.isKeepAlive || request.version != .http1_1 { closesAfterward = true }
+    // Nobody needs HTTP/1.0's connections that stay. What follows a request for another protocol is
+    // none of HTTP.
+    if !request.isKeepAlive || request.version != .http1_1 || request.method == .CONNECT
+      || request.headers.contains(name: "upgrade")
+    {
+      closesAfterward = true
+    }
     var headers = response.headers
     headers.add(name: "Content-Length", value: String(response.body.count))
     headers.add(name: "Date", value: HTTPDates.now.text)
@@ -119,12 +124,22 @@ final class RequestHandler: ChannelDuplexHandler {
     if closesAfterward { context.close(promise: nil) }
   }
 
+  /// Who does not read answers gets no more of them.
+  private func mayRead(_ context: ChannelHandlerContext) -> Bool {
+    !(current?.holdsReads ?? false) && context.channel.isWritable
+  }
+
   func read(context: ChannelHandlerContext) {
-    if current?.holdsReads ?? false { isReadHeld = true } else { context.read() }
+    if mayRead(context) { context.read() } else { isReadHeld = true }
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    readOn(context)
+    context.fireChannelWritabilityChanged()
   }
 
   private func readOn(_ context: ChannelHandlerContext) {
-    guard isReadHeld else { return }
+    guard isReadHeld, mayRead(context) else { return }
     isReadHeld = false
     context.read()
   }

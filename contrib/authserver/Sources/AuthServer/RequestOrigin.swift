@@ -24,3 +24,21 @@ struct RequestOrigin: Sendable, Equatable {
     return members
   }
 }
+
+/// What a host shows with a request, before anybody has looked whether it is true.
+struct AskingHost: Sendable {
+  let proof: HostProof
+  /// The text that stood where a sign-in's token stands.
+  let session: String?
+  let origin: RequestOrigin
+}
+
+extension Request {
+  func host() throws(Refusal) -> AskingHost {
+    let credentials = try credentials()
+    guard let proof = credentials.proof else { throw .hostNotAuthorized }
+    return AskingHost(
+      proof: proof, session: credentials.session,
+      origin: RequestOrigin(address: connection.peer.address, proof: proof))
+  }
+}

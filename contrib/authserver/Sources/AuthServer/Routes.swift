@@ -1,8 +1,8 @@
 import AuthCore
 import AuthStore
+import struct CredCore.HostEnrolment
 import Logging
 import NIOHTTP1
-import Synchronization
 
 /// The requests that clients make.
 struct Routes: Responder {
@@ -112,16 +112,14 @@ struct Routes: Responder {
   }
 
   private func token(_ request: Request) async throws -> Response {
-    let credentials = try request.credentials()
-    guard let proof = credentials.proof else { throw Refusal.hostNotAuthorized }
-    let origin = RequestOrigin(address: request.connection.peer.address, proof: proof)
-    let body = try await tokenBody(request, proof, origin)
+    let host = try request.host()
+    let body = try await tokenBody(request, host)
     let call = TokenCall(
-      proof: proof, session: credentials.session, identityPoolID: body.pool,
+      proof: host.proof, session: host.session, identityPoolID: body.pool,
       provider: body.provider, user: body.user, identityID: body.identityID, logins: body.logins,
       isForced: request.headers["cache-control"].contains {
         $0.lowercased().contains("no-cache")
-      }, origin: origin)
+      }, origin: host.origin)
     let answer = try await tokens.token(for: call)
     return Response(
       200,
@@ -130,20 +128,18 @@ struct Routes: Responder {
         "IdentityPoolId": body.pool,
       ],
       // credd warns of it on the host.
-      answer.hostExpires.map { ["Credd-Host-Expires": $0.iso8601] } ?? [:])
+      answer.hostExpires.map { [HostEnrolment.header: $0.iso8601] } ?? [:])
   }
 
   /// Logins of other providers make long bodies. They are read from hosts that are enrolled, a few at
   /// once; a token that only looks like one gets no memory.
-  private func tokenBody(
-    _ request: Request, _ proof: HostProof, _ origin: RequestOrigin
-  ) async throws -> TokenBody {
+  private func tokenBody(_ request: Request, _ asking: AskingHost) async throws -> TokenBody {
     if let length = request.headers.first(name: "content-length").flatMap({ Int($0) }),
       length <= Limits.smallBodyBytes
     {
       return try await request.json(upTo: Limits.smallBodyBytes, TokenBody.init)
     }
-    let host = try await tokens.gate.host(proof, origin).name
+    let host = try await tokens.gate.host(asking).name
     guard longBodies.enter(host) else {
       throw Refusal(503, "Busy", "too many long requests at once", retryAfter: 2)
     }
@@ -151,50 +147,37 @@ struct Routes: Responder {
     return try await request.json(upTo: Limits.bodyBytes, TokenBody.init)
   }
 
-  private struct LoginBody {
+  private struct AccountBody {
     let username: String
     let password: String
+    /// Where somebody signs in.
     let provider: String?
+    /// Where somebody registers.
+    let invitation: String?
 
     init(_ json: JSONObject) throws(JSONObject.Invalid) {
       username = try json.text("Username")
       password = try json.text("Password")
       provider = try json.optionalText("DeveloperProviderName")
+      invitation = try json.optionalText("Invitation")
     }
   }
 
   private func login(_ request: Request) async throws -> Response {
-    let credentials = try request.credentials()
-    guard let proof = credentials.proof else { throw Refusal.hostNotAuthorized }
-    let body = try await request.json(upTo: Limits.smallBodyBytes, LoginBody.init)
+    let host = try request.host()
+    let body = try await request.json(upTo: Limits.smallBodyBytes, AccountBody.init)
     let (session, identifier) = try await accounts.login(
-      proof: proof, username: body.username, password: body.password, provider: body.provider,
-      origin: RequestOrigin(address: request.connection.peer.address, proof: proof))
+      on: host, username: body.username, password: body.password, provider: body.provider)
     return Response(
       200, json: ["SessionToken": session, "DeveloperUserIdentifier": identifier])
   }
 
   /// The body that credd sends says nothing that the tokens do not say.
   private func logout(_ request: Request) async throws -> Response {
-    let credentials = try request.credentials()
+    let host = try request.host()
     _ = try await request.body.collect(upTo: Limits.smallBodyBytes)
-    try await accounts.logout(
-      proof: credentials.proof, session: credentials.session,
-      origin: RequestOrigin(
-        address: request.connection.peer.address, proof: credentials.proof))
+    try await accounts.logout(on: host)
     return Response(200, json: [:])
-  }
-
-  private struct RegisterBody {
-    let username: String
-    let password: String
-    let invitation: String?
-
-    init(_ json: JSONObject) throws(JSONObject.Invalid) {
-      username = try json.text("Username")
-      password = try json.text("Password")
-      invitation = try json.optionalText("Invitation")
-    }
   }
 
   private func register(_ request: Request) async throws -> Response {
@@ -202,7 +185,7 @@ struct Routes: Responder {
       throw Refusal(403, "TLSRequired", "passwords are taken over TLS only")
     }
     try takeRegistration(request.connection.peer)
-    let body = try await request.json(upTo: Limits.smallBodyBytes, RegisterBody.init)
+    let body = try await request.json(upTo: Limits.smallBodyBytes, AccountBody.init)
     let name = try await accounts.register(
       username: body.username, password: body.password, invitation: body.invitation,
       from: request.connection.peer.source,
@@ -214,10 +197,7 @@ struct Routes: Responder {
   private func takeRegistration(_ peer: Peer) throws(Refusal) {
     // Behind a proxy that does not say who its clients are, all would be one.
     guard let source = peer.source else { return }
-    let wait = registrations.take(source, at: now())
-    guard let wait else { return }
-    throw Refusal(
-      429, "TooManyAttempts", "too many tries: wait a moment", retryAfter: wait.retryAfter)
+    if let pause = registrations.take(source, at: now()) { throw .tooManyAttempts(pause) }
   }
 
   private func answer(_ sample: SampleService, _ request: Request) async -> Response {
@@ -260,81 +240,5 @@ struct Routes: Responder {
 
   private static func plain(_ status: Int, _ text: String) -> Response {
     Response(status, type: "text/plain; charset=UTF-8", Array((text + "\n").utf8))
-  }
-}
-
-/// The tries of each source to register.
-private final class Registrations: Sendable {
-  private let allowance = Mutex(
-    SourceAllowance(burst: Limits.registrations.burst, pause: Limits.registrations.pause))
-
-  func take(_ source: String, at now: Timestamp) -> Interval? {
-    allowance.withLock { $0.take(source, at: now) }
-  }
-}
-
-/// So many at once, and no more; nor more than its share for one host.
-private final class Places: Sendable {
-  private let taken = Mutex<[String: Int]>([:])
-  private let count: Int
-  private let share: Int
-
-  init(_ count: Int, each share: Int) {
-    self.count = count
-    self.share = share
-  }
-
-  func enter(_ host: String) -> Bool {
-    taken.withLock { taken in
-      guard taken[host, default: 0] < share, taken.values.reduce(0, +) < count else { return false }
-      taken[host, default: 0] += 1
-      return true
-    }
-  }
-
-  func leave(_ host: String) {
-    taken.withLock { taken in
-      let left = (taken[host] ?? 1) - 1
-      taken[host] = left > 0 ? left : nil
-    }
-  }
-}
-
-/// The requests of the administrator's machines, on an address of their own.
-struct AdminRoutes: Responder {
-  let store: AuthStore
-  let metrics: Metrics
-  let faults: DatabaseFaults
-  let now: @Sendable () -> Timestamp
-
-  func respond(to request: Request) async -> Response {
-    guard request.method == .GET else {
-      return Response(Refusal(405, "MethodNotAllowed", "this path takes GET"))
-    }
-    switch request.path {
-    case "/metrics":
-      return Response(
-        200, type: "text/plain; version=0.0.4; charset=utf-8", Array(metrics.text.utf8))
-    case "/readyz": return await readiness()
-    case "/healthz": return Response(200, json: ["Status": "ok"])
-    default: return Response(Refusal(404, "NotFound", "there is nothing at this path"))
-    }
-  }
-
-  /// A newer server that came beside this one may have brought the schema further: it only adds to it.
-  func readiness() async -> Response {
-    do {
-      let version = try await store.version()
-      guard version >= AuthStore.schemaVersion else {
-        return Response(
-          Refusal(503, "SchemaOutdated", "the schema is version \(version)", retryAfter: 5))
-      }
-      try await store.checkWritable(now: now())
-      faults.end()
-      return Response(200, json: ["Status": "ready"])
-    } catch {
-      faults.note(error)
-      return Response(Refusal(503, "DatabaseUnavailable", "\(error)", retryAfter: 5))
-    }
   }
 }

@@ -46,8 +46,8 @@ public struct SampleService: Sendable {
     guard let password = form["password"], (6...128).contains(password.unicodeScalars.count) else {
       throw Self.missing("password")
     }
-    if try await store.beginGuess(.init(registrationFrom: address), now: now()) != nil {
-      throw Refusal(429, "TooManyAttempts", "too many tries: wait a moment", retryAfter: 60)
+    if let pause = try await store.beginGuess(.init(registrationFrom: address), now: now()) {
+      throw Refusal.tooManyAttempts(pause)
     }
     guard let user = try? Identifier(registering: username, as: .sample) else {
       throw Self.missing("username")
@@ -67,7 +67,7 @@ public struct SampleService: Sendable {
     guard let signature = form["signature"] else { throw Self.missing("signature") }
     let keys = Guesses.Keys(user: "sample:" + username, source: address)
     if let pause = try await store.beginGuess(keys, now: now()) {
-      throw Refusal(429, "TooManyAttempts", "wait a moment", retryAfter: pause.retryAfter)
+      throw Refusal.tooManyAttempts(pause)
     }
     let user =
       SampleProtocol.isUsername(username)
@@ -133,7 +133,7 @@ public struct SampleService: Sendable {
   /// A few refusals of a device are in the audit, and then one a minute.
   private func refused(_ uid: String, from address: String) async throws -> Refusal {
     if let pause = try await store.beginGuess(.init(device: uid, source: address), now: now()) {
-      return Refusal(429, "TooManyAttempts", "wait a moment", retryAfter: pause.retryAfter)
+      return .tooManyAttempts(pause)
     }
     let members = ["address": address, "device": uid]
     try await audit.write([AuditNote("refused", members, at: now())])
@@ -155,29 +155,4 @@ public struct SampleService: Sendable {
     default: throw Self.missing("provider1 or token1")
     }
   }
-}
-
-/// The parameters of a query or a form.
-public struct FormValues: Sendable, Equatable {
-  private let values: [String: String]
-
-  /// Nil where one is given twice, or is not percent-encoded UTF-8.
-  public init?(_ texts: [String]) {
-    var values: [String: String] = [:]
-    for text in texts {
-      for pair in text.split(separator: "&") {
-        let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let name = parts[0].percentDecoded(isForm: true),
-          let value = (parts.count > 1 ? parts[1] : "").percentDecoded(isForm: true),
-          values[name] == nil
-        else { return nil }
-        values[name] = value
-      }
-    }
-    self.values = values
-  }
-
-  public subscript(name: String) -> String? { values[name] }
-
-  public var names: [String] { Array(values.keys) }
 }

@@ -1,13 +1,14 @@
 public import AuthCore
 public import AuthStore
 import CActivation
+import enum CredCore.Version
 import FoundationEssentials
 public import Logging
 public import NIOCore
 
 /// The whole server: its parts put together, and run until it is told to stop.
 public struct Server: Sendable {
-  public static let version = "0.2.0"
+  public static let version = Version.current
 
   public struct Options: Sendable {
     public var configuration: AuthCore.Configuration
@@ -211,18 +212,12 @@ extension Server {
     await store.keepReserve()
   }
 
-  /// Says in the log which enrolments end soon, and in the metrics when the next one does.
+  /// Says in the log which enrolments end soon.
   ///
   /// - Parameter ends: what was said.
   public func warnOfEnds(_ ends: inout EnrolmentEnds) async {
-    let (metric, now) = ("credd_authserver_host_expires_seconds", options.now())
+    let now = options.now()
     do {
-      let never = Timestamp(milliseconds: .max)
-      if let next = try await store.ends(after: now, before: never, limit: 1).first {
-        metrics.set(metric, to: (next.end - now).seconds)
-      } else {
-        metrics.remove(metric)
-      }
       let soon = try await store.ends(after: now, before: now + EnrolmentEnds.longest)
       let due = ends.due(soon, at: now)
       for notice in due.prefix(Limits.endsInLog) {
@@ -240,13 +235,26 @@ extension Server {
     } catch { faults.note(error) }
   }
 
-  /// A full disk is in the log before a host is refused for it.
-  private func eachMinute() async {
+  /// A full disk is in the log before a host is refused for it, and an enrolment that was renewed
+  /// ends its alert.
+  func eachMinute() async {
     await audit.writeNumbers()
     do {
+      try await measureEnd()
       try await store.checkWritable(now: options.now())
       faults.end()
     } catch { faults.note(error) }
+  }
+
+  /// Says in the metrics when the next enrolment ends.
+  private func measureEnd() async throws {
+    let (metric, now) = ("credd_authserver_host_expires_seconds", options.now())
+    let never = Timestamp(milliseconds: .max)
+    if let next = try await store.ends(after: now, before: never, limit: 1).first {
+      metrics.set(metric, to: (next.end - now).seconds)
+    } else {
+      metrics.remove(metric)
+    }
   }
 
   /// Of all chains: the administrator's commands have no log of their own.

@@ -5,7 +5,7 @@ import Synchronization
 
 /// One token callback, read from its request.
 public struct TokenCall: Sendable {
-  public var proof: HostProof?
+  public var proof: HostProof
   /// The text that stood where a sign-in's token stands.
   public var session: String?
   public var identityPoolID: String
@@ -15,7 +15,7 @@ public struct TokenCall: Sendable {
   public var logins: [String: String]
   /// `Cache-Control: no-cache`: the one at hand was refused.
   public var isForced: Bool
-  var origin = RequestOrigin()
+  var origin: RequestOrigin
 }
 
 /// A user's token for a host.
@@ -86,14 +86,13 @@ public final class TokenService: Sendable {
 
   func token(for call: TokenCall) async throws -> TokenAnswer {
     let user = try Self.identifier(call.user)
-    guard let proof = call.proof else { throw Refusal.hostNotAuthorized }
     let pool = configuration.pool(withID: call.identityPoolID)
     let ticket = call.session.map { Ticket($0, .session) }
     let facts = try await store.facts(
-      of: proof, session: ticket ?? nil, user: user.text, pool: pool?.name ?? "", now: now())
+      of: call.proof, session: ticket ?? nil, user: user.text, pool: pool?.name ?? "", now: now())
     guard let facts, facts.host.isValid(at: now()) else {
       metrics.count("credd_authserver_tokens_total", "result=\"refused\"")
-      throw try await gate.refusal(of: proof, call.origin)
+      throw try await gate.refusal(of: call.proof, call.origin)
     }
     do {
       let decision = try decide(call, user, pool, facts, now())
@@ -143,8 +142,8 @@ public final class TokenService: Sendable {
       throw Refusal(
         400, "InvalidRequest", "DeveloperProviderName is not the provider of the pool")
     }
-    let developers = Set(configuration.pools.values.map(\.developerProvider))
-    if let other = call.logins.keys.sorted().first(where: developers.contains) {
+    let developers = configuration.pools.values.lazy.map(\.developerProvider)
+    if let other = call.logins.keys.sorted().first(where: { developers.contains($0) }) {
       throw Refusal(
         400, "InvalidRequest",
         "Logins names \(other), a developer provider: DeveloperUserIdentifier is the only such user"

@@ -63,6 +63,21 @@ public enum StoreError: Error, Equatable, CustomStringConvertible {
     }
   }
 
+  /// The case alone, without its reason.
+  public var kind: String {
+    switch self {
+    case .unavailable: "unavailable"
+    case .full: "full"
+    case .foreign: "foreign"
+    case .otherSchema: "otherSchema"
+    case .denied: "denied"
+    case .collided: "collided"
+    case .conflict: "conflict"
+    case .unexpectedNull: "unexpectedNull"
+    case .failed: "failed"
+    }
+  }
+
   public var description: String {
     switch self {
     case .unavailable(let reason): "the database is not available: \(reason)"

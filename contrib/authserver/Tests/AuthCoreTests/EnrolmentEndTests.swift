@@ -7,11 +7,11 @@ struct EnrolmentEndTests {
 
   @Test func eachEndIsSaidThreeTimes() {
     var ends = EnrolmentEnds()
-    func due(_ daysBefore: Double) -> [Int64] {
+    func due(_ daysBefore: Double) -> [Int] {
       let now = end + Interval(milliseconds: Int64(-daysBefore * 86_400_000))
       return ends.due([("web1", end)], at: now).map(\.days)
     }
-    let expected: [(Double, [Int64])] = [
+    let expected: [(Double, [Int])] = [
       (31, []), (30, [30]), (29, []), (7.1, []), (7, [7]), (2, []), (1, [1]), (0.5, []), (0, []),
     ]
     for (days, notices) in expected { #expect(due(days) == notices, "\(days)") }

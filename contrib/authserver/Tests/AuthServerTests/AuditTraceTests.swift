@@ -106,11 +106,20 @@ struct AuditTraceTests {
     time.withLock { $0 = $0 + .minutes(1) }
     faults.note(StoreError.full("auth.db"))
     #expect(lines.withLock { $0.count == 2 && $0[1].contains(#""failures":"1000""#) })
-    faults.note(StoreError.unavailable("gone"))
+    // Each kind has its own line, however its reasons and requests that succeed come in between.
+    for index in 0..<100 {
+      faults.note(StoreError.unavailable("gone \(index)"))
+      faults.note(StoreError.full("auth.db"))
+    }
     #expect(lines.withLock { $0.count } == 3)
     for _ in 0..<2 { faults.end() }
     #expect(lines.withLock { $0.count == 4 && $0[3].contains("takes what is written again") })
     #expect(metrics.text.contains("credd_authserver_database_up 1"))
+    for _ in 0..<100 {
+      faults.note(StoreError.unavailable("gone"))
+      faults.end()
+    }
+    #expect(lines.withLock { $0.count } == 4)
   }
 }
 

@@ -219,10 +219,25 @@ struct ListenerTests {
       })
   }
 
-  private func listener(_ path: String) async throws -> Listener {
+  @Test func aStarIsNotOneFamilyAloneWhereTheOtherIsTaken() async throws {
+    let taken = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .serverChannelOption(
+        ChannelOptions.Types.SocketOption(level: .ipv6, name: .ipv6_v6only), value: 1
+      )
+      .bind(host: "::1", port: 0).get()
+    let port = try #require(taken.localAddress?.port)
+    await #expect {
+      try await listener(.network(host: "*", port: port))
+    } throws: { "\($0)".contains("*:\(port) cannot be listened on") }
+    try await taken.close()
+  }
+
+  private func listener(
+    _ address: AuthCore.Configuration.ListenAddress
+  ) async throws -> Listener {
     let faults = ProxyFaults(Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     return try await Listener(
-      .address(.unixSocket(path: path)),
+      .address(address),
       ConnectionSetUp(
         responder: Gate(), connections: OpenConnections(limit: 10, metrics: nil), faults: faults))
   }
@@ -230,13 +245,13 @@ struct ListenerTests {
   @Test func aSecondServerTakesNoSocketOfTheFirst() async throws {
     let folder = try TestFolder()
     let path = folder.path + "/socket"
-    let first = try await listener(path)
+    let first = try await listener(.unixSocket(path: path))
     await #expect {
-      try await listener(path)
+      try await listener(.unixSocket(path: path))
     } throws: { "\($0)".contains(path) }
     await first.close(within: .seconds(0))
     // One that has ended leaves its socket behind.
-    let second = try await listener(path)
+    let second = try await listener(.unixSocket(path: path))
     await second.close(within: .seconds(0))
   }
 
@@ -244,11 +259,7 @@ struct ListenerTests {
     let server = try await Loopback(Gate())
     let port = server.origin.port
     await #expect {
-      try await Listener(
-        .address(.network(host: "127.0.0.1", port: port)),
-        ConnectionSetUp(
-          responder: Gate(), connections: OpenConnections(limit: 10, metrics: nil),
-          faults: ProxyFaults(Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })))
+      try await listener(.network(host: "127.0.0.1", port: port))
     } throws: { "\($0)".contains("127.0.0.1:\(port)") }
     await server.listener.close(within: .seconds(0))
     server.http.close()

@@ -9,6 +9,25 @@ import Testing
 
 @testable import AuthServer
 
+/// Nothing that is written arrives.
+private final class Dam: ChannelOutboundHandler {
+  typealias OutboundIn = ByteBuffer
+  private var waiting: [EventLoopPromise<Void>] = []
+  private(set) var reads = 0
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    if let promise { waiting.append(promise) }
+  }
+
+  func flush(context: ChannelHandlerContext) {}
+
+  func read(context: ChannelHandlerContext) { reads += 1 }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    for promise in waiting { promise.fail(ChannelError.ioOnClosedChannel) }
+  }
+}
+
 /// What closes a connection on which something takes too long, in virtual time: slow heads, bodies,
 /// handshakes and readers, and clients that send nothing.
 struct DeadlineTests {
@@ -17,10 +36,13 @@ struct DeadlineTests {
 
     /// With the handlers that a listener gives a connection.
     ///
-    /// - Parameter isProxied: a balancer's header comes first.
-    init(tls: TLSContexts? = nil, isProxied: Bool = false) throws {
+    /// - Parameters:
+    ///   - isProxied: a balancer's header comes first.
+    ///   - reads: what is written to it arrives.
+    init(tls: TLSContexts? = nil, isProxied: Bool = false, reads: Bool = true) throws {
       channel = EmbeddedChannel()
       let pipeline = channel.pipeline.syncOperations
+      if !reads { try pipeline.addHandler(Dam()) }
       try pipeline.addHandler(RequestDeadline(OpenConnections(limit: 100, metrics: nil)))
       if isProxied {
         let faults = ProxyFaults(Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
@@ -33,18 +55,18 @@ struct DeadlineTests {
 
     func send(_ text: String) throws { try channel.writeInbound(ByteBuffer(string: text)) }
 
-    func answer(isWhole: Bool = true) throws {
+    func answer(isWhole: Bool = true) {
       let head = HTTPResponseHead(
         version: .http1_1, status: .ok, headers: ["Content-Length": "2"])
-      try write(.head(head))
-      try write(.body(.byteBuffer(ByteBuffer(string: "{"))))
+      write(.head(head))
+      write(.body(.byteBuffer(ByteBuffer(string: "{"))))
       guard isWhole else { return }
-      try write(.body(.byteBuffer(ByteBuffer(string: "}"))))
-      try write(.end(nil))
+      write(.body(.byteBuffer(ByteBuffer(string: "}"))))
+      write(.end(nil))
     }
 
-    private func write(_ part: HTTPServerResponsePart) throws {
-      try channel.writeOutbound(part)
+    private func write(_ part: HTTPServerResponsePart) {
+      channel.writeAndFlush(part, promise: nil)
     }
 
     func pass(_ seconds: Int64) { channel.embeddedEventLoop.advanceTime(by: .seconds(seconds)) }
@@ -87,7 +109,7 @@ struct DeadlineTests {
   @Test func aLaterRequestHasItsTimeFromItsFirstByte() throws {
     let client = try Client()
     try client.send(Self.request)
-    try client.answer()
+    client.answer()
     client.pass(Self.idleTime - 1)
     try client.send("GET /healthz")
     #expect(client.closes(after: Self.requestTime))
@@ -96,7 +118,7 @@ struct DeadlineTests {
   @Test func anIdleConnectionIsClosed() throws {
     let client = try Client()
     try client.send(Self.request)
-    try client.answer()
+    client.answer()
     #expect(client.closes(after: Self.idleTime))
   }
 
@@ -104,19 +126,72 @@ struct DeadlineTests {
   @Test func whoReadsNothingIsClosed() throws {
     let client = try Client()
     try client.send(Self.request)
-    try client.answer(isWhole: false)
+    client.answer(isWhole: false)
     #expect(client.closes(after: Self.answerTime))
+  }
+
+  @Test func furtherRequestsGiveAReaderOfNothingNoMoreTime() throws {
+    let client = try Client(reads: false)
+    for _ in 0..<12 {
+      try client.send(Self.request)
+      client.answer()
+      client.pass(Self.answerTime / 12 - 1)
+      #expect(client.isOpen)
+      client.pass(1)
+    }
+    #expect(!client.isOpen)
+  }
+
+  @Test func whoReadsNothingHasFewAnswersWaiting() throws {
+    let client = try Client(reads: false)
+    for _ in 0..<Limits.unansweredRequests {
+      try client.send(Self.request)
+      client.answer()
+    }
+    #expect(client.isOpen)
+    try client.send(Self.request)
+    #expect(!client.isOpen)
+  }
+
+  @Test func nothingIsReadWhileAnswersWait() throws {
+    let channel = EmbeddedChannel()
+    let dam = Dam()
+    try channel.pipeline.syncOperations.addHandler(dam)
+    channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
+    channel.localAddress = try SocketAddress(ipAddress: "127.0.0.1", port: 1)
+    channel.remoteAddress = channel.localAddress
+    let peer = try #require(Peer(of: channel))
+    try channel.pipeline.syncOperations.addHandler(
+      RequestHandler(Gate(), peer: peer, isTLS: false))
+    let before = dam.reads
+    channel.isWritable = false
+    channel.pipeline.fireChannelWritabilityChanged()
+    channel.pipeline.read()
+    #expect(dam.reads == before)
+    channel.isWritable = true
+    channel.pipeline.fireChannelWritabilityChanged()
+    #expect(dam.reads == before + 1)
+  }
+
+  /// HTTP's parser stops there, and what comes is kept.
+  @Test(arguments: ["GET /", "CONNECT x:1"])
+  func whatFollowsAnotherProtocolIsNotKept(_ request: String) throws {
+    let client = try Client()
+    try client.send(
+      "\(request) HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")
+    let raw = String(repeating: "x", count: Limits.headerBytes)
+    #expect(throws: (any Error).self) { for _ in 0..<4 { try client.send(raw) } }
   }
 
   @Test func whatWasAnsweredBeforeItsEndHasAnEndToo() throws {
     let head = "POST /v1/token HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n"
     let client = try Client()
     try client.send(head)
-    try client.answer()
+    client.answer()
     #expect(client.closes(after: Self.requestTime))
     let other = try Client()
     try other.send(head)
-    try other.answer()
+    other.answer()
     other.pass(Self.requestTime - 1)
     try other.send("0123456789")
     #expect(other.closes(after: Self.idleTime))
@@ -127,7 +202,7 @@ struct DeadlineTests {
     try client.send(Self.request)
     try client.send("GET /hea")
     client.pass(Self.answerTime - 1)
-    try client.answer()
+    client.answer()
     #expect(client.closes(after: Self.requestTime))
   }
 

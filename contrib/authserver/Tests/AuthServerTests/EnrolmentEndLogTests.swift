@@ -1,11 +1,12 @@
 import AuthCore
-import AuthServer
 import AuthStore
 import AuthTestSupport
 import Foundation
 import Logging
 import Synchronization
 import Testing
+
+@testable import AuthServer
 
 /// The server says before it happens that an enrolment ends, and in the audit who came after it.
 struct EnrolmentEndLogTests {
@@ -53,14 +54,20 @@ struct EnrolmentEndLogTests {
     var ends = EnrolmentEnds()
     await server.warnOfEnds(&ends)
     await server.warnOfEnds(&ends)
+    await server.eachMinute()
     #expect(lines.all.withLock { $0 } == ["web1 30"])
     #expect(server.metrics.text.contains("credd_authserver_host_expires_seconds 691200.0\n"))
     clock.pass(.days(15))
     await server.warnOfEnds(&ends)
+    await server.eachMinute()
     #expect(lines.all.withLock { $0 } == ["web1 30", "web2 30"])
     #expect(server.metrics.text.contains("credd_authserver_host_expires_seconds 2160000.0\n"))
-    clock.pass(.days(30))
-    await server.warnOfEnds(&ends)
+    let renewed = clock.now + .days(60)
+    _ = try await server.store.change(host: "web2") { $0.expires = renewed }
+    await server.eachMinute()
+    #expect(server.metrics.text.contains("credd_authserver_host_expires_seconds 5184000.0\n"))
+    clock.pass(.days(60))
+    await server.eachMinute()
     #expect(!server.metrics.text.contains("credd_authserver_host_expires_seconds"))
     await server.store.close()
   }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import AuthServer
 
-/// A server that sends the same bytes back to whatever ends in `{}`.
+/// A server that sends the same bytes back to whatever ends in `}`.
 private final class Script: Sendable {
   private final class Handler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
@@ -18,7 +18,7 @@ private final class Script: Sendable {
     init(_ reply: String) { self.reply = reply }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-      guard String(buffer: unwrapInboundIn(data)).hasSuffix("{}") else { return }
+      guard String(buffer: unwrapInboundIn(data)).hasSuffix("}") else { return }
       context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: reply)), promise: nil)
     }
   }
@@ -75,6 +75,36 @@ struct HTTPClientTests {
     #expect(connections == 2)
   }
 
+  /// Who knows what became of the first merge?
+  @Test func whatChangesSomethingIsAskedForOnce() async throws {
+    let script = Script()
+    let origin = try await script.start("rubbish\r\n\r\n")
+    defer { script.stop() }
+    let http = try HTTPClient(calls: 4)
+    defer { http.close() }
+    let keys = AWSCredentials(
+      .environment(["AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret"]),
+      now: { Timestamp(milliseconds: 1_700_000_000_000) })
+    let client = CognitoClient(
+      http: http, endpoint: "http://127.0.0.1:\(origin.port)", credentials: keys,
+      metrics: Metrics(), now: { Timestamp(milliseconds: 1_700_000_000_000) })
+    let text = "[pool work]\nidentity_pool_id = us-east-1:11\ndeveloper_provider = login.x\n"
+    let configuration = try AuthCore.Configuration.read([(name: "test", text: text)])
+    let pool = try #require(configuration.pools["work"])
+    await #expect(throws: CognitoFailure.self) {
+      try await client.merge("a", into: "b", pool: pool)
+    }
+    #expect(script.connections == 1)
+    await #expect(throws: CognitoFailure.self) {
+      try await client.unlink("a", from: "us-east-1:22", pool: pool)
+    }
+    #expect(script.connections == 2)
+    await #expect(throws: CognitoFailure.self) {
+      try await client.identity(ofUser: "a", pool: pool)
+    }
+    #expect(script.connections == 4)
+  }
+
   @Test func noRedirectIsFollowed() async throws {
     let (replies, connections) = try await calls(
       "HTTP/1.1 307 Over there\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
@@ -88,6 +118,25 @@ struct HTTPClientTests {
   ])
   func whatIsNoReplyIsAFailure(_ reply: String) async throws {
     await #expect(throws: HTTPClient.Failure.self) { try await calls(reply) }
+  }
+
+  @Test func aConnectionTakesNoLongerThanTheCallMay() async throws {
+    // Nobody accepts, and one connection fills the queue: the next one has no answer.
+    let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .serverChannelOption(.backlog, value: 0).serverChannelOption(.autoRead, value: false)
+      .bind(host: "127.0.0.1", port: 0).get()
+    let address = try #require(server.localAddress)
+    let first = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .connect(to: address).get()
+    let http = try HTTPClient(calls: 1)
+    let origin = try #require(HTTPClient.Origin("http://127.0.0.1:\(address.port ?? 0)"))
+    await #expect {
+      try await http.send(
+        .GET, "/", to: origin, headers: [:], body: [], within: Interval(milliseconds: 200), upTo: 1)
+    } throws: { !"\($0)".contains("\(Limits.connectTime.milliseconds)000000") }
+    http.close()
+    try await first.close()
+    try await server.close()
   }
 
   @Test func aServerWithoutACertificateOfTheSystemsIsNotBelieved() async throws {

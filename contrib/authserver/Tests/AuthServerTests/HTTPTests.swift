@@ -132,6 +132,16 @@ struct ExchangeTests {
 
   private static let last = "GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
+  @Test(arguments: [
+    "GET /a HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n",
+    "GET /a HTTP/1.1\r\nHost: x\r\nUpgrade: x\r\n\r\n",
+    "CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n\r\n",
+  ])
+  func aRequestForAnotherProtocolIsTheLast(_ request: String) async throws {
+    let text = try await exchange(request)
+    #expect(text.hasPrefix("HTTP/1.1 200") && text.contains("Connection: close"))
+  }
+
   @Test func anAnswerToHEADHasNoBody() async throws {
     let text = try await exchange("HEAD /a HTTP/1.1\r\nHost: x\r\n\r\n" + Self.last)
     #expect(text.components(separatedBy: "HTTP/1.1 200 OK").count == 3)

@@ -14,6 +14,16 @@ struct ProgramRunTests {
     #expect(!run.isSuccess && run.output == "out\n" && run.errors == "err\n")
   }
 
+  @Test func aProgramHasNoDescriptorOfTheServers() async throws {
+    // As NIO makes its sockets.
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    let run = try await ProgramRun.of(
+      ["/bin/ls", "/proc/self/fd"], within: .seconds(60), upTo: 1000)
+    // The last is the folder itself.
+    #expect(run.output.split(separator: "\n") == ["0", "1", "2", "3"])
+  }
+
   @Test func aProgramThatDoesNotEndIsKilled() async throws {
     let folder = try TestFolder()
     let file = folder.path + "/pid"

@@ -1,6 +1,7 @@
 import AuthCore
 import AuthStore
 import AuthTestSupport
+import struct CredCore.HTTPURL
 import Foundation
 import Logging
 import NIOCore
@@ -180,5 +181,12 @@ struct TestServer: Sendable {
 
   func events(_ event: String? = nil) async throws -> [AuditEntry] {
     try await store.auditEntries(latest: 1000, AuditFilter(event: event))
+  }
+}
+
+extension HTTPClient.Origin {
+  init?(_ text: String) {
+    guard let url = try? HTTPURL(text) else { return nil }
+    self.init(url)
   }
 }

@@ -281,6 +281,16 @@ struct TransportTests {
     }
   }
 
+  @Test func whoRegistersTooOftenIsToldHowLongToWait() async throws {
+    let now = Timestamp(Date.now)
+    try await withSample(now: { now }) { test in
+      let form = [("username", "bob"), ("password", "secret123")]
+      for _ in 0..<Limits.freeGuesses.pair { _ = try await sample(test, "/registeruser", form) }
+      let reply = try await sample(test, "/registeruser", form)
+      #expect(reply.status == 429 && reply.headers["Retry-After"] == ["1"])
+    }
+  }
+
   @Test func aStrangerCannotFillTheAudit() async throws {
     // No pause ends between the tries, however busy the machine.
     let now = Timestamp(Date.now)
