@@ -70,6 +70,13 @@ command -v swift >/dev/null || { \
   exit 1; }
 endef
 
+# It wants libraries of the distribution, which a system for another processor would have to have.
+define need_own_machine
+test -z "$(OTHER)" || { \
+  echo 'the authentication server is built for its own machine: build it on one with $(OTHER)' >&2; \
+  exit 1; }
+endef
+
 .PHONY: help
 help: ## this list
 	sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 24
@@ -189,6 +196,7 @@ BUILD_AUTHSERVER := scripts/build --package-path $(AUTHSERVER)
 
 .PHONY: authserver
 authserver: ## build credd-authserver for use, into build/bin
+	$(need_own_machine)
 	$(need_swift)
 	$(INSTALL_PACKAGES) $(BUILD_PACKAGES) $(AUTHSERVER_PACKAGES)
 	scripts/step 'release build of the authentication server' \

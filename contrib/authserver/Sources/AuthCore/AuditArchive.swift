@@ -5,12 +5,12 @@ import FoundationEssentials
 enum AuditArchive {
   static let format = "credd-authserver audit 1"
 
-  struct Header: Codable {
+  struct Header: Encodable {
     let archive: String
     let before: String
   }
 
-  struct Line: Codable {
+  struct Line: Encodable {
     let chain: String
     let sequence: Int64
     let time: Int64
@@ -20,7 +20,7 @@ enum AuditArchive {
     let hash: String
   }
 
-  struct Footer: Codable {
+  struct Footer: Encodable {
     let entries: Int64
     let key: String
     let sha256: String
@@ -117,18 +117,17 @@ public struct AuditArchiveReader {
     guard fault == nil else { return }
     number += 1
     let bytes = Array(line)
-    let decoder = JSONDecoder()
+    let object = try? JSONObject(bytes)
     if number == 1 {
-      let header = try? decoder.decode(AuditArchive.Header.self, from: Data(bytes))
-      if header?.archive != AuditArchive.format {
+      if (try? object?.text("archive")) != AuditArchive.format {
         fault = "line 1: this is no archive of the audit"
         return
       }
     } else if footer != nil {
       fault = "line \(number): it stands behind the signature"
-    } else if let line = try? decoder.decode(AuditArchive.Line.self, from: Data(bytes)) {
-      take(line)
-    } else if let footer = try? decoder.decode(AuditArchive.Footer.self, from: Data(bytes)) {
+    } else if let entry = object.flatMap({ try? AuditEntry($0) }) {
+      take(entry)
+    } else if let footer = object.flatMap({ try? AuditArchive.Footer($0) }) {
       self.footer = footer
       return
     } else {
@@ -137,16 +136,14 @@ public struct AuditArchiveReader {
     digest?.update(bytes + [UInt8(ascii: "\n")])
   }
 
-  private mutating func take(_ line: AuditArchive.Line) {
+  private mutating func take(_ entry: AuditEntry) {
     entries += 1
-    let entry = AuditEntry(
-      chain: line.chain, sequence: line.sequence, time: Timestamp(milliseconds: line.time),
-      event: line.event, detail: line.detail, previous: line.previous, hash: line.hash)
-    let start = AuditHead(chain: line.chain, sequence: line.sequence - 1, hash: line.previous)
+    let chain = entry.chain
+    let start = AuditHead(chain: chain, sequence: entry.sequence &- 1, hash: entry.previous)
     var (first, verifier) =
-      verifiers[line.chain] ?? (start, AuditVerifier(chain: line.chain, after: start, heads: heads))
+      verifiers[chain] ?? (start, AuditVerifier(chain: chain, after: start, heads: heads))
     verifier.take(entry)
-    verifiers[line.chain] = (first, verifier)
+    verifiers[chain] = (first, verifier)
     if let wrong = verifier.fault { fault = "line \(number): \(wrong)" }
   }
 
@@ -167,10 +164,28 @@ public struct AuditArchiveReader {
       fault = "its signature is wrong"
     } else if !keys.contains(footer.key) {
       fault =
-        "it is signed by the key \(footer.key.prefix(64)), which the audit does not name: if that is "
-        + "yours, give --key"
+        "it is signed by the key \(footer.key.prefix(64)), which neither the audit names nor --key"
     }
     return verifiers.values.map { ArchivedChain(start: $0.start, end: $0.verifier.head) }
       .sorted { $0.start.chain < $1.start.chain }
+  }
+}
+
+extension AuditEntry {
+  /// A line of an archive.
+  fileprivate init(_ line: JSONObject) throws(JSONObject.Invalid) {
+    self.init(
+      chain: try line.text("chain"), sequence: try line.integer("sequence"),
+      time: Timestamp(milliseconds: try line.integer("time")), event: try line.text("event"),
+      detail: try line.text("detail"), previous: try line.text("previous"),
+      hash: try line.text("hash"))
+  }
+}
+
+extension AuditArchive.Footer {
+  fileprivate init(_ line: JSONObject) throws(JSONObject.Invalid) {
+    self.init(
+      entries: try line.integer("entries"), key: try line.text("key"),
+      sha256: try line.text("sha256"), signature: try line.text("signature"))
   }
 }

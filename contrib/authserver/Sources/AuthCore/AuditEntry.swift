@@ -97,6 +97,16 @@ public struct AuditNote: Sendable, Equatable {
 }
 
 extension AuditNote {
+  /// All that there are: of the server, then of the commands.
+  public static let events = [
+    "hostRefused", "identityChanged", "identityIgnored", "login", "loginFailed", "loginsIgnored",
+    "logout", "refused", "registered", "token", "tokenReused",
+    "archived", "deviceRevoked", "hostChanged", "hostEnrolled", "hostGroupAdded",
+    "hostGroupChanged", "hostGroupRemoved", "hostRevoked", "hostRotated", "invitationRevoked",
+    "invited", "linked", "merged", "passwordSet", "unlinked", "userAdded", "userDeleted",
+    "userDisabled", "userEnabled",
+  ]
+
   /// How a member stands in an entry's detail.
   public static func member(_ name: String, _ value: String) -> String {
     // The detail of a note without other members, without its braces.

@@ -66,6 +66,13 @@ public struct Configuration: Sendable, Equatable {
 
   public init() {}
 
+  /// An address: a name that only begins like one is anybody's.
+  public static func isLoopback(_ host: String) -> Bool {
+    if host == "::1" || host == "localhost" { return true }
+    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+    return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+  }
+
   public func pool(withID id: String) -> Pool? {
     pools.values.first { $0.identityPoolID == id }
   }
@@ -98,22 +105,24 @@ extension Configuration {
     _ files: [(name: String, text: String)], credentialsDirectory: String? = nil,
     hostName: String = "localhost"
   ) throws(ConfigurationErrors) -> Configuration {
-    let (configuration, faults) = examine(
+    let (configuration, faults, _) = examine(
       files, credentialsDirectory: credentialsDirectory, hostName: hostName)
     guard faults.isEmpty else { throw ConfigurationErrors(lines: faults) }
     return configuration
   }
 
   /// The same with all that could be read beside the mistakes.
+  ///
+  /// - Returns: also whether the database is the one that is meant.
   public static func examine(
     _ files: [(name: String, text: String)], credentialsDirectory: String? = nil,
     hostName: String = "localhost"
-  ) -> (configuration: Configuration, faults: [String]) {
+  ) -> (configuration: Configuration, faults: [String], hasDatabase: Bool) {
     let sources = files.map { ConfigurationSource(name: $0.name, bytes: Array($0.text.utf8)) }
     var reader = ConfigurationReader(
       files: INIFiles(sources), credentialsDirectory: credentialsDirectory, hostName: hostName)
     reader.read()
-    return (reader.configuration, reader.errors)
+    return (reader.configuration, reader.errors, reader.hasDatabase)
   }
 }
 
@@ -123,6 +132,8 @@ private struct ConfigurationReader {
   let hostName: String
   var configuration = Configuration()
   var errors: [String] = []
+  /// False where one is named that cannot be.
+  var hasDatabase = true
 
   static let keys: [String: [String]] = [
     "server": [
@@ -222,6 +233,8 @@ private struct ConfigurationReader {
       Self.database)
     {
       configuration.database = database
+    } else {
+      hasDatabase = section["database"] == nil
     }
     if let registration = take(
       "registration", section, "closed, invite or open", Configuration.Registration.init(rawValue:))
@@ -337,7 +350,7 @@ private struct ConfigurationReader {
       }
     }
     if case .network(let host, _) = configuration.listen, configuration.tlsCertificate == nil,
-      !Self.isLoopback(host)
+      !Configuration.isLoopback(host)
     {
       errors.append(
         "listen = \(host) without tls_certificate: hosts' tokens are taken only over TLS, on "
@@ -397,13 +410,6 @@ extension ConfigurationReader {
     return host.isEmpty ? nil : .network(host: String(host), port: port)
   }
 
-  /// An address: a name that only begins like one is anybody's.
-  static func isLoopback(_ host: String) -> Bool {
-    if host == "::1" || host == "localhost" { return true }
-    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-    return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
-  }
-
   private static func endpoint(_ text: String) -> String? {
     let url = text.hasSuffix("/") ? String(text.dropLast()) : text
     for scheme in ["https://", "http://"] where url.hasPrefix(scheme) {
@@ -412,7 +418,7 @@ extension ConfigurationReader {
         return nil
       }
       let host = authority.hasPrefix("[") ? "::1" : String(authority.prefix { $0 != ":" })
-      return scheme == "https://" || isLoopback(host) ? url : nil
+      return scheme == "https://" || Configuration.isLoopback(host) ? url : nil
     }
     return nil
   }
@@ -432,7 +438,7 @@ extension ConfigurationReader {
     guard let hosts = machines(addressed, hasPorts: true),
       let others = machines(named.joined(separator: ","), hasPorts: false)
     else { return nil }
-    let isLocal = (hosts + others).allSatisfy { isLoopback($0) || $0.hasPrefix("/") }
+    let isLocal = (hosts + others).allSatisfy { Configuration.isLoopback($0) || $0.hasPrefix("/") }
     let names = (parameters ?? []).map { String($0.prefix { $0 != "=" }) }
     // libpq takes the last of two, reads names that are percent-encoded, and a service of a file.
     guard Set(names).count == names.count, !names.contains(where: { $0.contains("%") }),

@@ -19,7 +19,8 @@ public struct EnrolmentEnds: Sendable {
     }
   }
 
-  private var known: [String: HostEnrolment] = [:]
+  /// The days of the last warning.
+  private var said: [String: Int] = [:]
 
   public init() {}
 
@@ -28,15 +29,13 @@ public struct EnrolmentEnds: Sendable {
   public mutating func due(_ hosts: [(name: String, end: Timestamp)], at now: Timestamp) -> [Notice]
   {
     var notices: [Notice] = []
-    var kept: [String: HostEnrolment] = [:]
+    var kept: [String: Int] = [:]
     for (host, end) in hosts where now < end {
-      var enrolment = known[host] ?? HostEnrolment(end: end.wallTime)
-      if let days = enrolment.told(end.wallTime, at: now.wallTime) {
-        notices.append(Notice(host: host, end: end, days: days))
-      }
-      kept[host] = enrolment
+      guard let days = HostEnrolment.warning(end.wallTime - now.wallTime) else { continue }
+      kept[host] = days
+      if days < said[host] ?? .max { notices.append(Notice(host: host, end: end, days: days)) }
     }
-    known = kept
+    said = kept
     return notices
   }
 }

@@ -36,26 +36,31 @@ public struct JSONObject: Sendable {
     return text
   }
 
-  /// A list of texts; empty where it is missing, or null.
-  public func texts(_ name: String) throws(Invalid) -> [String] {
-    guard let member = value[name], member != .null else { return [] }
-    guard case .array(let elements) = member else {
-      throw Invalid(reason: "\(name) is of the wrong type")
+  public func integer(_ name: String) throws(Invalid) -> Int64 {
+    guard let number = value[name]?.integer else {
+      throw Invalid(reason: "\(name) is missing, or no whole number")
     }
-    var texts: [String] = []
-    for element in elements { texts.append(try Self.text(element, name)) }
-    return texts
+    return number
   }
 
   /// An object whose members are texts; empty where it is missing, or null.
   public func members(_ name: String) throws(Invalid) -> [String: String] {
     guard let member = value[name], member != .null else { return [:] }
-    guard case .object(let members) = member else {
+    return try Self.members(member, name)
+  }
+
+  /// All of its own members, where they are texts.
+  public func members() throws(Invalid) -> [String: String] { try Self.members(value, "it") }
+
+  private static func members(
+    _ value: JSONValue, _ name: String
+  ) throws(Invalid) -> [String: String] {
+    guard case .object(let members) = value else {
       throw Invalid(reason: "\(name) is of the wrong type")
     }
     var texts: [String: String] = [:]
     for member in members {
-      let text = try Self.text(member.value, "\(name).\(member.key)")
+      let text = try text(member.value, "\(name).\(member.key)")
       // The reader compares bytes; to a dictionary, two spellings of a letter are the same.
       guard texts.updateValue(text, forKey: member.key) == nil else {
         throw Invalid(reason: "\(name) has a key twice")

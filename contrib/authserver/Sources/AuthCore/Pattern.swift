@@ -8,6 +8,11 @@ public struct Patterns: Sendable, Equatable {
 
   private init(unchecked words: [String]) { self.words = words }
 
+  /// Reads `text` of patterns that were checked before they were kept.
+  public init(stored text: String) {
+    self.init(unchecked: text.split(separator: " ").map(String.init))
+  }
+
   /// - Parameter text: patterns between commas or blanks.
   public init(_ text: String) throws(InvalidName) {
     let words = text.split { $0 == "," || $0.isWhitespace }.map(String.init)

@@ -16,6 +16,8 @@ public actor AuditLog {
   private let metrics: Metrics
   private let faults: DatabaseFaults
   private var refusals = AuditBounds(sources: Limits.auditSources.refused)
+  /// By whoever has nothing of ours: they fill no place of the others'.
+  private var strangers = AuditBounds(sources: Limits.auditSources.refused)
   private var repeats = AuditBounds(sources: Limits.auditSources.reused)
   /// Entries with a number that could not be written yet.
   private var numbers: [AuditNote] = []
@@ -43,16 +45,18 @@ public actor AuditLog {
   /// - Parameters:
   ///   - source: who could have such notes written as often as they like. Of these the first of a while
   ///     are written, and then their number.
+  ///   - isStranger: the source has no token, and needs none for this.
   ///   - isWhole: see ``AuditBounds``.
   func write(
     _ notes: [AuditNote], identities: [IdentityRecord] = [], from source: String? = nil,
-    isWhole: Bool = false
+    isStranger: Bool = false, isWhole: Bool = false
   ) async throws {
     var notes = notes
     if let source {
       notes = notes.flatMap { note in
-        isWhole
-          ? repeats.admit(note, from: source, isWhole: true) : refusals.admit(note, from: source)
+        if isWhole { return repeats.admit(note, from: source, isWhole: true) }
+        return isStranger
+          ? strangers.admit(note, from: source) : refusals.admit(note, from: source)
       }
       guard !notes.isEmpty || !identities.isEmpty else { return }
     }
@@ -68,7 +72,9 @@ public actor AuditLog {
   ///
   /// - Parameter all: also of the time that is not over yet: the server stops.
   func writeNumbers(all: Bool = false) async {
-    numbers += refusals.end(at: now(), all: all) + repeats.end(at: now(), all: all)
+    numbers +=
+      refusals.end(at: now(), all: all) + strangers.end(at: now(), all: all)
+      + repeats.end(at: now(), all: all)
     guard !numbers.isEmpty else { return }
     let due = numbers
     numbers = []

@@ -2,7 +2,7 @@ import AuthCore
 import AuthStore
 
 /// Lets in hosts that are enrolled. The others get one answer, whatever the reason; the audit has it, a
-/// few entries of each address.
+/// few entries of each source.
 struct HostGate: Sendable {
   let store: AuthStore
   let audit: AuditLog
@@ -24,7 +24,12 @@ struct HostGate: Sendable {
     var members = ["reason": fault.reason.rawValue]
     members["host"] = fault.host
     let note = AuditNote("hostRefused", origin.members(members), at: time)
-    try await audit.write([note], from: origin.address)
+    // Made-up tokens must not hide what became of a host's own.
+    if let host = fault.host {
+      try await audit.write([note], from: "\(host) \(origin.source)")
+    } else {
+      try await audit.write([note], from: origin.source, isStranger: true)
+    }
     return .hostNotAuthorized
   }
 }

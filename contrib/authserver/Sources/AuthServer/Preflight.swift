@@ -20,11 +20,7 @@ public struct Preflight: Sendable {
   /// - Parameter hasDatabase: false where the configuration names one that cannot be.
   public func faults(hasDatabase: Bool = true) async -> [String] {
     var faults: [String] = []
-    if let certificate = configuration.tlsCertificate, let key = configuration.tlsKey {
-      let files = TLSFiles(
-        certificate: certificate, key: key, clientCA: configuration.clientCAFile)
-      faults += files.faults(at: now)
-    }
+    if let files = TLSFiles(configuration) { faults += files.faults(at: now) }
     faults += await credentialsFaults()
     if hasDatabase, let fault = await databaseFault() { faults.append("database: \(fault)") }
     return faults

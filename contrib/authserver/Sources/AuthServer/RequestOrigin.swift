@@ -5,11 +5,18 @@ import AuthStore
 struct RequestOrigin: Sendable, Equatable {
   /// The client's address; `local` on a Unix socket.
   var address: String
+  /// What entries are counted by: of IPv6 a network, whose addresses somebody may all have.
+  var source: String
   /// The id of the host's token, which is no secret; `certificate` where that was shown instead.
   var token: String?
 
-  init(address: String? = nil, proof: HostProof? = nil) {
+  init(_ peer: Peer, proof: HostProof? = nil) {
+    self.init(address: peer.address, source: peer.source, proof: proof)
+  }
+
+  init(address: String? = nil, source: String? = nil, proof: HostProof? = nil) {
     self.address = address ?? "local"
+    self.source = source ?? self.address
     switch proof {
     case .ticket(let ticket): token = ticket.id
     case .certificate: token = "certificate"
@@ -39,6 +46,6 @@ extension Request {
     guard let proof = credentials.proof else { throw .hostNotAuthorized }
     return AskingHost(
       proof: proof, session: credentials.session,
-      origin: RequestOrigin(address: connection.peer.address, proof: proof))
+      origin: RequestOrigin(connection.peer, proof: proof))
   }
 }

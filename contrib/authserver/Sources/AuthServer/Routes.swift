@@ -189,7 +189,7 @@ struct Routes: Responder {
     let name = try await accounts.register(
       username: body.username, password: body.password, invitation: body.invitation,
       from: request.connection.peer.source,
-      origin: RequestOrigin(address: request.connection.peer.address))
+      origin: RequestOrigin(request.connection.peer))
     return Response(201, json: ["Username": name])
   }
 

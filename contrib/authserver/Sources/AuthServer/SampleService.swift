@@ -80,7 +80,8 @@ public struct SampleService: Sendable {
       try await store.useSignature(signature, of: user.text, now: now())
     else {
       let members = ["address": address, "user": record?.identifier ?? "unknown"]
-      try await audit.write([AuditNote("loginFailed", members, at: now())])
+      try await audit.write(
+        [AuditNote("loginFailed", members, at: now())], from: address, isStranger: true)
       throw Self.mismatch
     }
     var random = SystemRandomNumberGenerator()
@@ -136,7 +137,7 @@ public struct SampleService: Sendable {
       return .tooManyAttempts(pause)
     }
     let members = ["address": address, "device": uid]
-    try await audit.write([AuditNote("refused", members, at: now())])
+    try await audit.write([AuditNote("refused", members, at: now())], from: "\(uid) \(address)")
     return Self.mismatch
   }
 

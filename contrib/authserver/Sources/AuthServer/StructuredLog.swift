@@ -8,13 +8,11 @@ public import Logging
 public struct StructuredLog: LogHandler {
   public var logLevel: Logger.Level
   public var metadata: Logger.Metadata = [:]
-  private let label: String
   private let write: @Sendable (Data) -> Void
 
   public init(
-    label: String, level: Logger.Level, write: @escaping @Sendable (Data) -> Void = Self.stderr
+    level: Logger.Level, write: @escaping @Sendable (Data) -> Void = Self.stderr
   ) {
-    self.label = label
     logLevel = level
     self.write = write
   }
@@ -71,11 +69,6 @@ public struct StructuredLog: LogHandler {
     var members = ["time": Date.now.formatted(.iso8601), "level": "\(level)"]
     members["message"] = message
     for (key, value) in metadata { members[key] = "\(value)".visible }
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    // A dictionary of texts always has a form in JSON.
-    guard var line = try? encoder.encode(members) else { return Data() }
-    line.append(UInt8(ascii: "\n"))
-    return line
+    return Data(JSONObject.text(members) + [UInt8(ascii: "\n")])
   }
 }

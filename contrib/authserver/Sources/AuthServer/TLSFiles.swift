@@ -82,3 +82,13 @@ struct TLSFiles: Sendable {
     close(file)
   }
 }
+
+extension TLSFiles {
+  /// Nil where the configuration has no certificate.
+  init?(_ configuration: AuthCore.Configuration) {
+    guard let certificate = configuration.tlsCertificate, let key = configuration.tlsKey else {
+      return nil
+    }
+    self.init(certificate: certificate, key: key, clientCA: configuration.clientCAFile)
+  }
+}

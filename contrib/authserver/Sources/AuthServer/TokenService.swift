@@ -119,7 +119,7 @@ public final class TokenService: Sendable {
       ]
       try await audit.write(
         [AuditNote("refused", call.origin.members(members), at: now())],
-        from: "\(facts.host.name) \(call.origin.address)")
+        from: "\(facts.host.name) \(call.origin.source)")
       throw refusal
     }
   }

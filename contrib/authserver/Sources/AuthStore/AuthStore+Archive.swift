@@ -8,9 +8,7 @@ extension AuthStore {
     let rows = try await database.read {
       try $0.run("SELECT chain, sequence, hash FROM audit_starts ORDER BY chain")
     }
-    return try rows.map {
-      AuditHead(chain: try $0.text(0), sequence: try $0.integer(1), hash: try $0.text(2))
-    }
+    return try rows.map(Self.head)
   }
 
   /// Hands over the entries that are older than a time: of each chain up to the first that is not.
@@ -53,10 +51,7 @@ extension AuthStore {
         try connection.run("LOCK TABLE audit_starts IN SHARE ROW EXCLUSIVE MODE")
       }
       let rows = try connection.run("SELECT chain, sequence, hash FROM audit_starts ORDER BY chain")
-      let now = try rows.map {
-        AuditHead(chain: try $0.text(0), sequence: try $0.integer(1), hash: try $0.text(2))
-      }
-      guard now == old else { return false }
+      guard try rows.map(Self.head) == old else { return false }
       for head in new {
         try connection.run(
           "INSERT INTO audit_starts (chain, sequence, hash) VALUES (?, ?, ?) ON CONFLICT (chain) "

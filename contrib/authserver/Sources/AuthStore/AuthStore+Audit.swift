@@ -107,16 +107,17 @@ extension AuthStore {
     let rows = try await database.read {
       try $0.run("SELECT chain, sequence, hash FROM audit_heads ORDER BY chain")
     }
-    return try rows.map {
-      AuditHead(chain: try $0.text(0), sequence: try $0.integer(1), hash: try $0.text(2))
-    }
+    return try rows.map(Self.head)
+  }
+
+  static func head(_ row: SQLRow) throws -> AuditHead {
+    AuditHead(chain: try row.text(0), sequence: try row.integer(1), hash: try row.text(2))
   }
 
   /// The recorded end of one chain; nil where it has none yet.
   public func auditHead(of chain: String) async throws -> AuditHead? {
     try await auditHeads().first { $0.chain == chain }
   }
-
 }
 
 /// Which entries are asked for.

@@ -31,14 +31,17 @@ extension AuthStore {
 
   /// Changes what its hosts may do.
   ///
-  /// - Parameter trail: of what was changed; nil where nothing was.
+  /// - Parameters:
+  ///   - avoidsAccounts: throws ``CoveredAccount`` where one of its hosts would speak for one.
+  ///   - trail: of what was changed; nil where nothing was.
   /// - Returns: nil where there is no such group.
   public func change(
-    group name: String,
+    group name: String, avoidsAccounts: Bool = false,
     trail: @escaping @Sendable (Change<HostGroup>) -> AuditTrail? = { _ in nil },
     _ change: @escaping @Sendable (inout HostGroup) throws -> Void
   ) async throws -> Change<HostGroup>? {
-    let lock = database.dialect.forUpdate
+    let dialect = database.dialect
+    let lock = dialect.forUpdate
     return try await write(noting: { $0.flatMap(trail) }) { connection in
       let rows = try connection.run(
         "SELECT \(Self.groupColumns) FROM host_groups g WHERE g.name = ?" + lock, .text(name))
@@ -48,6 +51,7 @@ extension AuthStore {
       try connection.run(
         "UPDATE host_groups SET vouches = ?, signs_in = ?, pools = ?, may_link = ?, "
           + "may_adopt_guests = ? WHERE name = ?", Self.values(group.rights) + [.text(name)])
+      if avoidsAccounts { try Self.checkAccounts("g.name", name, dialect, connection) }
       return Change(before: before, after: group)
     }
   }

@@ -19,7 +19,8 @@ extension AuthStore {
 
   static func rights(_ row: SQLRow, from column: Int) throws -> HostRights {
     HostRights(
-      vouches: try Patterns(row.text(column)), signsIn: try Patterns(row.text(column + 1)),
+      vouches: Patterns(stored: try row.text(column)),
+      signsIn: Patterns(stored: try row.text(column + 1)),
       pools: try row.text(column + 2).split(separator: " ").map(String.init),
       mayLink: try row.integer(column + 3) != 0, mayAdoptGuests: try row.integer(column + 4) != 0)
   }
@@ -58,9 +59,12 @@ extension AuthStore {
   }
 
   /// Enrols a host. One that was revoked may be enrolled anew under its name.
+  ///
+  /// - Parameter avoidsAccounts: throws ``CoveredAccount`` where the host would speak for one.
   public func enrol(
-    _ host: Enrolment, token: Ticket?, trail: AuditTrail? = nil
+    _ host: Enrolment, token: Ticket?, avoidsAccounts: Bool = false, trail: AuditTrail? = nil
   ) async throws {
+    let dialect = database.dialect
     _ = try await write(trail) { connection in
       try connection.run(
         "DELETE FROM host_tokens WHERE host IN (SELECT name FROM hosts WHERE name = ? AND revoked IS NOT NULL)",
@@ -76,6 +80,7 @@ extension AuthStore {
           .optional(host.group?.name), .optional(host.expires?.milliseconds),
           .integer(host.created.milliseconds),
         ])
+      if avoidsAccounts { try Self.checkAccounts("h.name", host.name, dialect, connection) }
       if let token { try Self.add(token, to: host.name, host.created, connection) }
       return true
     }
@@ -102,13 +107,17 @@ extension AuthStore {
 
   /// Changes an enrolment; its tokens stay.
   ///
-  /// - Parameter trail: of what was changed; nil where nothing was.
+  /// - Parameters:
+  ///   - avoidsAccounts: as in ``enrol(_:token:avoidsAccounts:trail:)``.
+  ///   - trail: of what was changed; nil where nothing was.
   /// - Returns: nil where no such host is enrolled.
   public func change(
-    host name: String, trail: @escaping @Sendable (Change<Enrolment>) -> AuditTrail? = { _ in nil },
+    host name: String, avoidsAccounts: Bool = false,
+    trail: @escaping @Sendable (Change<Enrolment>) -> AuditTrail? = { _ in nil },
     _ change: @escaping @Sendable (inout Enrolment) throws -> Void
   ) async throws -> Change<Enrolment>? {
-    let lock = database.dialect.forUpdate(of: "h")
+    let dialect = database.dialect
+    let lock = dialect.forUpdate(of: "h")
     return try await write(noting: { $0.flatMap(trail) }) { connection in
       guard let before = try Self.enrolled(name, lock, connection) else { return nil }
       var host = before
@@ -121,6 +130,7 @@ extension AuthStore {
         Self.values(host.rights) + [
           .optional(host.group?.name), .optional(host.expires?.milliseconds), .text(name),
         ])
+      if avoidsAccounts { try Self.checkAccounts("h.name", name, dialect, connection) }
       return Change(before: before, after: host)
     }
   }

@@ -55,9 +55,10 @@ extension AuthStore {
     _ user: Identifier, password: String, invitation: Ticket?, avoidsEnrolments: Bool,
     now: Timestamp, trail: AuditTrail? = nil
   ) async throws -> Registration {
+    let dialect = database.dialect
     do {
       return try await write(trail, where: { $0 == .done }) { connection in
-        if avoidsEnrolments, let host = try Self.covering(user, connection) {
+        if avoidsEnrolments, let host = try Self.covering(user, dialect, connection) {
           return .nameCovered(host: host)
         }
         if let invitation, try !Self.use(invitation, for: user, now, connection) {
@@ -73,13 +74,6 @@ extension AuthStore {
     } catch StoreError.conflict {
       return .nameTaken
     }
-  }
-
-  private static func covering(
-    _ user: Identifier, _ connection: any SQLConnection
-  ) throws -> String? {
-    try connection.run("SELECT \(hostColumns) FROM \(hostTables) WHERE h.revoked IS NULL")
-      .map(enrolment).first { $0.vouchesForOneLike(user.name) }?.name
   }
 
   /// Ends the user's sign-ins too. False where there is no such user.

@@ -69,7 +69,7 @@ import Glibc
       _ = unsafe sqlite3_close_v2(handle)
       let name = path.utf8.map { byte in
         // What means something in a URI.
-        [UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "%")].contains(byte)
+        byte >= 0x80 || [UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "%")].contains(byte)
           ? "%" + Hex.encode([byte]) : String(UnicodeScalar(byte))
       }.joined()
       try open("file:\(name)?immutable=1", .look)

@@ -12,14 +12,17 @@ extension AuditCommand {
     @Option(help: "Entries from then on stay: 2026-01-31, 2026-01-31T12:00:00Z, or 90d.")
     var before: String
     @Option(help: "The file with the key that signs; made where there is none.")
-    var key: String?
+    var key = "/etc/credd-authserver/audit.key"
     @Argument(help: "A file that is not there yet.") var file: String
 
     func run() async throws {
       let time = try AuditTime.read(before, "--before")
       guard time <= .now else { throw Failed("--before \(before) has not come yet", .usage) }
+      _ = try common.read()
+      // By the caller, who goes on as the server's user with PostgreSQL: the server must not have it.
+      let key = try SigningKeyFile(key).read()
       // Root stays root, as in a back-up. PostgreSQL knows the server by its user's name.
-      try await common.withStore(.change, staysCaller: true) { store, configuration in
+      try await common.withStore(.change, staysCaller: true) { store, _ in
         let new = try NewFile(file)
         let starts = try await store.auditStarts()
         var archive = try OpenArchive(new, before: time)
@@ -28,7 +31,6 @@ extension AuditCommand {
           return try common.say(
             "no entry is older than \(time.iso8601): nothing was archived", ["entries": .number(0)])
         }
-        let key = try SigningKeyFile(key ?? Self.key(configuration.database)).read()
         let sha256 = try archive.end(key)
         let members = [
           "archive": file.split(separator: "/").last.map(String.init) ?? file,
@@ -46,7 +48,7 @@ extension AuditCommand {
       }
     }
 
-    /// The entries go once the file is in its place; it is taken away where they stay.
+    /// The entries go once the file is in its place; it is taken away where they stay for sure.
     private static func start(
       _ store: AuthStore, _ heads: [AuditHead], _ starts: [AuditHead], _ trail: AuditTrail,
       _ file: NewFile
@@ -55,19 +57,17 @@ extension AuditCommand {
         guard try await store.startAudit(after: heads, insteadOf: starts, trail: trail) else {
           throw Failed("another archive was made meanwhile: start again", .unavailable)
         }
+      } catch StoreError.unavailable(let reason) {
+        // A commit whose answer was lost may be one.
+        throw Failed(
+          "\(reason): \(file.path) stays, because the audit may start behind it now: 'audit list "
+            + "--event archived' tells; if it does not name the file, remove it", .unavailable)
       } catch {
         file.withdraw()
         throw error
       }
       Common.log(heads)
       try await store.removeArchived()
-    }
-
-    private static func key(_ database: AuthCore.Configuration.Database) -> String {
-      guard case .sqlite(let path) = database, let slash = path.lastIndex(of: "/") else {
-        return "/var/lib/credd-authserver/audit.key"
-      }
-      return path[...slash] + "audit.key"
     }
   }
 }
@@ -117,6 +117,11 @@ private struct SigningKeyFile {
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
       throw Failed("the key \(path) cannot be read", .unavailable)
     }
+    // Whoever else can write it signs too; whoever made it has it.
+    var state = stat()
+    guard unsafe stat(path, &state) == 0, [0, geteuid()].contains(state.st_uid),
+      state.st_mode & 0o077 == 0
+    else { throw Failed("the key \(path) is not yours alone: chown it, and chmod 600 it") }
     guard let key = ArchiveKey(file: text) else {
       throw Failed("\(path) holds no key: 64 hexadecimal digits and a line's end")
     }

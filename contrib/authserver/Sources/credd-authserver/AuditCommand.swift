@@ -1,6 +1,7 @@
 import ArgumentParser
 import AuthCore
 import AuthStore
+import CredCore
 
 struct AuditCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -23,8 +24,9 @@ struct AuditCommand: AsyncParsableCommand {
       var filter = AuditFilter(event: event, host: host, user: user)
       filter.since = try since.map { try AuditTime.read($0, "--since") }
       filter.until = try until.map { try AuditTime.read($0, "--until") }
-      try await common.withStore(.read) { store, _ in
+      try await common.withStore(.read, isOfAudit: true) { store, _ in
         let entries = try await store.auditEntries(latest: limit, filter)
+        if entries.isEmpty { try await checkNames(store) }
         try common.show(
           ["time", "chain", "sequence", "event", "detail"],
           entries.map {
@@ -33,6 +35,35 @@ struct AuditCommand: AsyncParsableCommand {
               common.json ? Cell(members: $0.detail) : .text($0.detail),
             ]
           })
+      }
+    }
+
+    /// Nothing was found: a name that nothing has is a mistake. Those that are gone are in the audit.
+    private func checkNames(_ store: AuthStore) async throws {
+      func isInAudit(_ filter: AuditFilter) async throws -> Bool {
+        try await !store.auditEntries(latest: 1, filter).isEmpty
+      }
+      if let event, !AuditNote.events.contains(event),
+        try await !isInAudit(AuditFilter(event: event))
+      {
+        throw Failed(
+          "--event: there is no event \(event.visible)"
+            + NearestName.suggestion(
+              event, in: AuditNote.events,
+              otherwise: "; there is \(AuditNote.events.joined(separator: ", "))"), .usage)
+      }
+      // Earlier schemas have other tables.
+      if let host, let hosts = try? await store.hosts(),
+        !hosts.contains(where: { $0.name == host }),
+        try await !isInAudit(AuditFilter(host: host))
+      {
+        throw Failed.unknown(
+          "host", host, among: hosts.map(\.name), hint: ": 'host list' shows them")
+      }
+      if let user, let users = try? await store.users().map(\.identifier), !users.contains(user),
+        try await !isInAudit(AuditFilter(user: user))
+      {
+        throw Failed.unknown("user", user, among: users, hint: ": 'user list' shows them")
       }
     }
   }

@@ -13,7 +13,7 @@ extension AuditCommand {
     var heads: [String] = []
     @Option(help: "A file that 'audit archive' has made; may be given again.")
     var archive: [String] = []
-    @Option(help: "A key that archives may be signed by, beside those that the audit names.")
+    @Option(help: "A key that archives are signed by, in place of those that the audit names.")
     var key: [String] = []
 
     func run() async throws {
@@ -27,7 +27,7 @@ extension AuditCommand {
       let known = kept
       // Root's own files are opened by root.
       let opened = try archive.map { (name: $0, lines: try Lines($0)) }
-      try await common.withStore(.read) { store, _ in
+      try await common.withStore(.read, isOfAudit: true) { store, _ in
         let keys = try await keys(store)
         var chains: [ArchivedChain] = []
         var faults: [String] = []
@@ -47,11 +47,12 @@ extension AuditCommand {
       }
     }
 
-    /// Those of the command line, and those that the audit names.
+    /// Those of the command line, or else those that the audit names.
     private func keys(_ store: AuthStore) async throws -> Set<String> {
-      guard !archive.isEmpty else { return [] }
+      // Whoever writes the database can name a key in it.
+      guard !archive.isEmpty, key.isEmpty else { return Set(key) }
       let entries = try await store.auditEntries(latest: 10_000, AuditFilter(event: "archived"))
-      return Set(entries.compactMap { $0.member("key") } + key)
+      return Set(entries.compactMap { $0.member("key") })
     }
   }
 }

@@ -28,17 +28,20 @@ struct HostCommand: AsyncParsableCommand {
     var url: String?
     @Option(
       help:
-        "The file on the host with the authority of the server's certificate, for the same lines.")
+        "The file on the host with the authority of the server's certificate, for the same lines.",
+      transform: HostHints.readPath)
     var caFile: String?
 
     func run() async throws {
       try await common.withStore { store, settings in
         let host = try await enrolment(store, settings, .now)
-        if settings.sharedNames { try await SharedNames.check([host], store) }
         var random = SystemRandomNumberGenerator()
         let token = Ticket(.host, random: &random)
         let trail = common.trail("hostEnrolled", HostNotes.members(host))
-        do { try await store.enrol(host, token: token, trail: trail) } catch StoreError.conflict {
+        do {
+          try await store.enrol(
+            host, token: token, avoidsAccounts: settings.sharedNames, trail: trail)
+        } catch StoreError.conflict {
           throw Failed(
             "\(name) is enrolled already: 'host set' changes what it may do, and 'host rotate' "
               + "gives it another token")
@@ -54,7 +57,7 @@ struct HostCommand: AsyncParsableCommand {
     ) async throws -> Enrolment {
       try RightsOptions.checkName(name)
       var host = Enrolment(
-        name: name, rights: try rights.applied(to: .none, settings),
+        name: name, rights: try rights.given(settings),
         expires: (expires ?? .standard).end(from: now), created: now)
       if let group { host.group = try await HostGroupCommand.find(group, store) }
       try RightsOptions.check(host)
@@ -87,9 +90,8 @@ struct HostCommand: AsyncParsableCommand {
     func run() async throws {
       try await common.withStore { store, settings in
         let change = try await change(store, settings)
-        if settings.sharedNames { try await check(change, store) }
         let changed = try await store.change(
-          host: name,
+          host: name, avoidsAccounts: settings.sharedNames,
           trail: { change in
             let members = HostNotes.changes(
               HostNotes.members(change.before), HostNotes.members(change.after))
@@ -106,7 +108,7 @@ struct HostCommand: AsyncParsableCommand {
     private func change(
       _ store: AuthStore, _ settings: AuthCore.Configuration
     ) async throws -> @Sendable (inout Enrolment) throws -> Void {
-      let own = try rights.applied(to: .none, settings)
+      let own = try rights.given(settings)
       let joined: HostGroup? =
         if let group, !group.isEmpty { try await HostGroupCommand.find(group, store) } else { nil }
       let (rights, group, expires, now) = (rights, group, expires, Timestamp.now)
@@ -117,14 +119,6 @@ struct HostCommand: AsyncParsableCommand {
         try RightsOptions.check(host)
       }
     }
-
-    private func check(
-      _ change: (inout Enrolment) throws -> Void, _ store: AuthStore
-    ) async throws {
-      guard var host = try await store.hosts().first(where: { $0.name == name }) else { return }
-      try change(&host)
-      try await SharedNames.check([host], store)
-    }
   }
 
   struct List: AsyncParsableCommand {
@@ -132,7 +126,7 @@ struct HostCommand: AsyncParsableCommand {
     @OptionGroup var common: Common
 
     func run() async throws {
-      try await common.withStore { store, _ in
+      try await common.withStore(.read) { store, _ in
         let now = Timestamp.now
         let rows = try await store.hosts().map { host -> [Cell] in
           let state =

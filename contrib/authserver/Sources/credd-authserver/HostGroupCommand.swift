@@ -34,7 +34,7 @@ struct HostGroupCommand: AsyncParsableCommand {
       try await common.withStore { store, settings in
         try RightsOptions.checkName(name)
         let group = HostGroup(
-          name: name, rights: try rights.applied(to: .none, settings), created: .now)
+          name: name, rights: try rights.given(settings), created: .now)
         try HostGroupCommand.check(group)
         let members = HostNotes.members(group.rights).merging(["group": name]) { $1 }
         do {
@@ -66,15 +66,11 @@ struct HostGroupCommand: AsyncParsableCommand {
 
     func run() async throws {
       try await common.withStore { store, settings in
-        let given = try rights.applied(to: .none, settings)
+        let given = try rights.given(settings)
         let rights = rights
         let hosts = try await store.hosts().filter { $0.revoked == nil && $0.group?.name == name }
-        if settings.sharedNames {
-          let changed = hosts.map { Self.host($0, rights, given) }
-          try await SharedNames.check(changed, store)
-        }
         let changed = try await store.change(
-          group: name,
+          group: name, avoidsAccounts: settings.sharedNames,
           trail: { change in
             let members = HostNotes.changes(
               HostNotes.members(change.before.rights), HostNotes.members(change.after.rights))
@@ -94,17 +90,6 @@ struct HostGroupCommand: AsyncParsableCommand {
           HostGroupCommand.cells(changed.after, hosts.map(\.name)))
       }
     }
-
-    /// As it will be.
-    private static func host(
-      _ host: Enrolment, _ rights: RightsOptions, _ given: HostRights
-    ) -> Enrolment {
-      guard var group = host.group else { return host }
-      var host = host
-      group.rights = rights.merged(given, into: group.rights)
-      host.group = group
-      return host
-    }
   }
 
   struct List: AsyncParsableCommand {
@@ -112,7 +97,7 @@ struct HostGroupCommand: AsyncParsableCommand {
     @OptionGroup var common: Common
 
     func run() async throws {
-      try await common.withStore { store, _ in
+      try await common.withStore(.read) { store, _ in
         let hosts = Dictionary(
           grouping: try await store.hosts().filter { $0.revoked == nil && $0.group != nil },
           by: { $0.group?.name ?? "" })

@@ -1,5 +1,6 @@
 import ArgumentParser
 import AuthCore
+import CredCore
 
 /// What to put on an enrolled host.
 struct HostHints {
@@ -11,18 +12,32 @@ struct HostHints {
   let caFile: String?
 
   static func readURL(_ text: String) throws -> String {
-    guard text.hasPrefix("https://") || text.hasPrefix("http://"), !text.hasSuffix("//"),
-      text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
-    else { throw ValidationError("it is https:// or http://, the server's name, and its port") }
+    let url: HTTPURL
+    do { url = try HTTPURL(text) } catch { throw ValidationError(error.message) }
+    guard url.isEncrypted || url.isLoopback else {
+      throw ValidationError("tokens go over https://; http:// is for this host's own addresses")
+    }
+    guard !text.contains("?") else { throw ValidationError("/v1/token goes behind it: no '?'") }
     return text.hasSuffix("/") ? String(text.dropLast()) : text
+  }
+
+  /// credd must read the line as it was meant: quotes and variables would be something else to it.
+  static func readPath(_ text: String) throws -> String {
+    let line = ConfigurationSource(name: "", bytes: Array("[host]\nca_file = \(text)\n".utf8))
+    let files = INIFiles([line])
+    guard text.hasPrefix("/"), !text.contains("${"), text.visible == text,
+      files.diagnostics.isEmpty, (try? files.sections.first?["ca_file"]?.text()) == text
+    else { throw ValidationError("it is the file's path on the host, from the root") }
+    return text
   }
 
   private var base: String {
     if let url { return url }
     let scheme = settings.tlsCertificate == nil ? "http" : "https"
     switch settings.listen {
-    case .network(let address, let port) where address.contains("127.") || address == "::1":
-      return "\(scheme)://127.0.0.1:\(port)"
+    case .network(let address, let port) where AuthCore.Configuration.isLoopback(address):
+      let name = address.contains(":") ? "[\(address)]" : address
+      return "\(scheme)://\(name):\(port)"
     case .network(_, let port): return "https://\(Common.hostName):\(port)"
     case .unixSocket, .systemd: return "https://\(Common.hostName)"
     }

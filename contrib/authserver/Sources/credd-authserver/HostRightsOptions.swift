@@ -1,6 +1,5 @@
 import ArgumentParser
 import AuthCore
-import AuthStore
 
 /// For whom a host, or a group of hosts, may speak, as options of a command.
 struct RightsOptions: ParsableArguments {
@@ -18,20 +17,17 @@ struct RightsOptions: ParsableArguments {
     pool.isEmpty && vouches.isEmpty && signsIn.isEmpty && mayLink == nil && mayAdoptGuests == nil
   }
 
-  /// Reads what is given, and puts it in place of what was.
-  func applied(
-    to rights: HostRights, _ settings: AuthCore.Configuration
-  ) throws -> HostRights {
+  /// Reads what is given.
+  func given(_ settings: AuthCore.Configuration) throws -> HostRights {
     let pools = pool.filter { !$0.isEmpty }
     for name in pools where settings.pools[name] == nil {
       throw Failed.unknownPool(name, settings)
     }
-    let given = HostRights(
+    return HostRights(
       vouches: try Self.patterns(vouches, "--vouches"),
       signsIn: try Self.patterns(signsIn, "--signs-in"),
       pools: pools.reduce(into: []) { if !$0.contains($1) { $0.append($1) } },
       mayLink: mayLink ?? false, mayAdoptGuests: mayAdoptGuests ?? false)
-    return merged(given, into: rights)
   }
 
   /// What was given of `new`, and the rest of `old`.
@@ -64,21 +60,6 @@ struct RightsOptions: ParsableArguments {
         .usage)
     }
     if let fault = host.rights.fault { throw Failed("\(host.name): \(fault)", .usage) }
-  }
-}
-
-/// With shared names, a host must not come to speak for somebody who has registered here.
-enum SharedNames {
-  static func check(_ hosts: [Enrolment], _ store: AuthStore) async throws {
-    let accounts = try await store.users().filter { $0.kind == .account }
-    for account in accounts {
-      guard let name = (try? Identifier(account.identifier))?.name,
-        let host = hosts.first(where: { $0.vouchesForOneLike(name) })
-      else { continue }
-      throw Failed(
-        "--vouches covers the account \(account.identifier.visible), and shared_names = yes: "
-          + "\(host.name) would speak for that person")
-    }
   }
 }
 

@@ -26,12 +26,7 @@ struct InviteCommand: AsyncParsableCommand {
           throw Failed(
             "registration = closed: 'user add' makes accounts, or set registration = invite")
         }
-        let user: Identifier
-        do {
-          user = try Identifier(registering: name, as: .account, shared: settings.sharedNames)
-        } catch let error as InvalidName {
-          throw Failed("the name \(name.visible) \(error.reason)", .usage)
-        }
+        let user = try Identifier.read(name, asAccount: settings.sharedNames)
         let same = try await store.user(user.text)
         let alike = try await store.user(matching: user)
         if let taken = same ?? alike {
@@ -57,7 +52,7 @@ struct InviteCommand: AsyncParsableCommand {
     @OptionGroup var common: Common
 
     func run() async throws {
-      try await common.withStore { store, _ in
+      try await common.withStore(.read) { store, _ in
         let now = Timestamp.now
         let rows = try await store.invitations().map { invitation -> [Cell] in
           let state =

@@ -14,9 +14,10 @@ struct LinkCommand: AsyncParsableCommand {
     @Option(help: "A pool of the configuration, where there is more than one.") var pool: String?
 
     func withCognito<T>(
+      _ access: StoreAccess = .change,
       _ body: (any Cognito, AuthStore, AuthCore.Configuration.Pool) async throws -> T
     ) async throws -> T {
-      try await common.withStore { store, settings in
+      try await common.withStore(access) { store, settings in
         let known = settings.pools.keys.sorted()
         guard let name = pool ?? (known.count == 1 ? known.first : nil) else {
           throw Failed("which pool? --pool \(known.joined(separator: ", "))", .usage)
@@ -40,10 +41,10 @@ struct LinkCommand: AsyncParsableCommand {
 
     /// The same, for a user who has an identity there.
     func withIdentity(
-      of user: String,
+      of user: String, _ access: StoreAccess = .change,
       _ body: (String, any Cognito, AuthStore, AuthCore.Configuration.Pool) async throws -> Void
     ) async throws {
-      try await withCognito { cognito, store, pool in
+      try await withCognito(access) { cognito, store, pool in
         try await body(Self.identity(of: user, cognito, pool), cognito, store, pool)
       }
     }
@@ -56,13 +57,6 @@ struct LinkCommand: AsyncParsableCommand {
         throw Failed("\(user) has no identity in \(pool.name) yet")
       }
       return id
-    }
-
-    /// Before Cognito is asked to change anything.
-    static func check(_ user: String) throws {
-      do { _ = try Identifier(user) } catch {
-        throw Failed("the name \(user.visible) \(error.reason)", .usage)
-      }
     }
 
     /// Keeps the identity that users have now, with the entry in the audit.
@@ -84,7 +78,7 @@ struct LinkCommand: AsyncParsableCommand {
     @Argument(help: "The user, as Cognito knows it.") var user: String
 
     func run() async throws {
-      try await target.withIdentity(of: user) { id, cognito, store, pool in
+      try await target.withIdentity(of: user, .read) { id, cognito, store, pool in
         let users = try await cognito.users(ofIdentity: id, pool: pool) ?? []
         let logins = try await cognito.logins(ofIdentity: id, pool: pool) ?? []
         let recorded = try await store.identities(of: user).first { $0.pool == pool.name }?.id
@@ -112,7 +106,8 @@ struct LinkCommand: AsyncParsableCommand {
       guard CognitoSyntax.isID(identityID) else {
         throw Failed("\(identityID.visible) is no IdentityId", .usage)
       }
-      try Target.check(user)
+      // Before Cognito is asked to change anything.
+      _ = try Identifier.read(user)
       try await target.withCognito { cognito, store, pool in
         let others = (try await cognito.users(ofIdentity: identityID, pool: pool) ?? [])
           .filter { !$0.utf8.elementsEqual(user.utf8) }.sorted().joined(separator: ", ")
@@ -154,8 +149,7 @@ struct LinkCommand: AsyncParsableCommand {
     @Argument(help: "The user whose identity stays.") var destination: String
 
     func run() async throws {
-      try Target.check(source)
-      try Target.check(destination)
+      for user in [source, destination] { _ = try Identifier.read(user) }
       guard !source.utf8.elementsEqual(destination.utf8) else {
         throw Failed("\(source.visible) cannot be merged with itself", .usage)
       }

@@ -14,6 +14,7 @@ final class NewFile {
     let slash = path.lastIndex(of: "/")
     folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     guard unsafe access(path, F_OK) != 0 else { throw NewFile.taken(path) }
+    try Self.check(folder, path)
     var template = Array("\(folder)/.credd-authserver.XXXXXX".utf8CString)
     descriptor = unsafe mkstemp(&template)
     guard descriptor >= 0 else { throw NewFile.failed(path) }
@@ -23,6 +24,19 @@ final class NewFile {
   deinit {
     _ = unsafe unlink(temporary)
     close(descriptor)
+  }
+
+  /// Whoever else can write the folder could put a file of theirs in this one's place.
+  private static func check(_ folder: String, _ path: String) throws {
+    var state = stat()
+    guard unsafe stat(folder, &state) == 0 else { throw failed(path) }
+    let isOwn = [0, geteuid()].contains(state.st_uid)
+    let isOthers =
+      state.st_mode & 0o002 != 0
+      || (state.st_mode & 0o020 != 0 && ![0, getegid()].contains(state.st_gid))
+    guard isOwn, !isOthers || state.st_mode & S_ISVTX != 0 else {
+      throw Failed("\(path) cannot be made: others can write \(folder), and change the file")
+    }
   }
 
   private static func taken(_ path: String) -> Failed {
@@ -55,6 +69,10 @@ final class NewFile {
     guard unsafe link(temporary, path) == 0 else {
       throw errno == EEXIST ? NewFile.taken(path) : NewFile.failed(path)
     }
+    var published = stat()
+    guard unsafe lstat(path, &published) == 0, published.st_ino == state.st_ino,
+      published.st_dev == state.st_dev
+    else { throw Failed("\(path) is not the file that was written: look who can write \(folder)") }
     let directory = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     if directory >= 0 {
       fsync(directory)

@@ -17,7 +17,7 @@ enum Cell: Encodable, Sendable, ExpressibleByStringLiteral, ExpressibleByStringI
 
   /// The members of an entry in the audit, which are texts.
   init(members json: String) {
-    let members = try? JSONDecoder().decode([String: String].self, from: Data(json.utf8))
+    let members = try? JSONObject(Array(json.utf8)).members()
     self = members.map { .object($0.mapValues { .text($0) }) } ?? .text(json)
   }
 
@@ -144,5 +144,19 @@ extension Failed {
       "--pool: there is no [pool \(name.visible)] in the configuration"
         + NearestName.suggestion(
           name, in: known, otherwise: "; there is \(known.joined(separator: ", "))"))
+  }
+}
+
+extension Identifier {
+  /// A name of the command line.
+  ///
+  /// - Parameter shared: for an account that is made, whether its name is a host's user's too.
+  static func read(_ name: String, asAccount shared: Bool? = nil) throws -> Identifier {
+    do throws(InvalidName) {
+      guard let shared else { return try Identifier(name) }
+      return try Identifier(registering: name, as: .account, shared: shared)
+    } catch {
+      throw Failed("the name \(name.visible) \(error.reason)", .usage)
+    }
   }
 }

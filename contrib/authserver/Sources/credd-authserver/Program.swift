@@ -95,7 +95,7 @@ struct Common: ParsableArguments {
   /// All that is wrong with the configuration and what it names, as the server will see it.
   func check() async throws {
     let files = try files()
-    var (configuration, faults) = AuthCore.Configuration.examine(
+    var (configuration, faults, hasDatabase) = AuthCore.Configuration.examine(
       files, credentialsDirectory: Self.credentialsDirectory, hostName: Self.hostName)
     try becomeOwner(of: configuration.database)
     for (name, _) in files where unsafe access(name, R_OK) != 0 {
@@ -104,7 +104,7 @@ struct Common: ParsableArguments {
     }
     faults += await Preflight(
       configuration, environment: ProcessInfo.processInfo.environment, now: .now
-    ).faults(hasDatabase: !faults.contains { $0.contains("'database'") })
+    ).faults(hasDatabase: hasDatabase)
     guard faults.isEmpty else { throw Failed(faults.joined(separator: "\n")) }
   }
 
@@ -134,9 +134,11 @@ struct Common: ParsableArguments {
   /// The database, for one command of the administrator. What it has added to its chain goes to the
   /// system's log at once: the database alone does not show that the command was cut off.
   ///
-  /// - Parameter staysCaller: root goes on as such where the database is a file.
+  /// - Parameters:
+  ///   - staysCaller: root goes on as such where the database is a file.
+  ///   - isOfAudit: reads the audit alone, which earlier schemas have too.
   func withStore<T>(
-    _ access: StoreAccess = .change, staysCaller: Bool = false,
+    _ access: StoreAccess = .change, staysCaller: Bool = false, isOfAudit: Bool = false,
     _ body: (AuthStore, AuthCore.Configuration) async throws -> T
   ) async throws -> T {
     let configuration = try read()
@@ -146,7 +148,7 @@ struct Common: ParsableArguments {
         try becomeOwner(of: configuration.database)
       }
       let store = try AuthStore(configuration.database, access)
-      try await store.checkSchema(isReading: access == .read)
+      try await store.checkSchema(isReading: isOfAudit)
       let before = try await store.auditHead(of: Self.chain)
       let outcome: Result<T, any Error>
       do { outcome = .success(try await body(store, configuration)) } catch {
@@ -157,6 +159,10 @@ struct Common: ParsableArguments {
       }
       await store.close()
       return try outcome.get()
+    } catch let error as CoveredAccount {
+      throw Failed(
+        "--vouches covers the account \(error.account.visible), and shared_names = yes: "
+          + "\(error.host) would speak for that person")
     } catch let error as StoreError {
       throw Failed(error, of: configuration.database)
     }
@@ -164,8 +170,8 @@ struct Common: ParsableArguments {
 
   /// Ends of chains, and what was done where it is known: after a restore, the database knows less.
   static func log(_ heads: [AuditHead], _ act: AuditEntry? = nil) {
-    let log = Logger(label: "credd-authserver") {
-      StructuredLog(label: $0, level: .notice, write: StructuredLog.syslog)
+    let log = Logger(label: "credd-authserver") { _ in
+      StructuredLog(level: .notice, write: StructuredLog.syslog)
     }
     for head in heads {
       var metadata: Logger.Metadata = ["head": "\(head.text)"]
@@ -204,7 +210,7 @@ struct Serve: AsyncParsableCommand {
       throw Failed(
         "--log-level \(logLevel.visible) is not debug, info, notice, warning or error", .usage)
     }
-    LoggingSystem.bootstrap { StructuredLog(label: $0, level: level) }
+    LoggingSystem.bootstrap { _ in StructuredLog(level: level) }
     guard !check else { return try await common.check() }
     var options = Server.Options(
       configuration: try common.read(), log: Logger(label: "credd-authserver"))

@@ -78,12 +78,7 @@ struct UserCommand: AsyncParsableCommand {
 
     func run() async throws {
       try await common.withStore { store, settings in
-        let user: Identifier
-        do {
-          user = try Identifier(registering: name, as: .account, shared: settings.sharedNames)
-        } catch let error as InvalidName {
-          throw Failed("the name \(name.visible) \(error.reason)", .usage)
-        }
+        let user = try Identifier.read(name, asAccount: settings.sharedNames)
         let hash = try await UserCommand.hash(try input.read(for: name))
         switch try await store.register(
           user, password: hash, invitation: nil, avoidsEnrolments: settings.sharedNames, now: .now,
@@ -107,7 +102,7 @@ struct UserCommand: AsyncParsableCommand {
     @OptionGroup var common: Common
 
     func run() async throws {
-      try await common.withStore { store, _ in
+      try await common.withStore(.read) { store, _ in
         let rows = try await store.users().map { user -> [Cell] in
           [
             .text(user.identifier), .text(user.kind.rawValue), .text(UserCommand.state(of: user)),
@@ -143,11 +138,7 @@ struct UserCommand: AsyncParsableCommand {
 
     func run() async throws {
       try await common.withStore { store, _ in
-        if vouched {
-          do { try await store.note(vouched: Identifier(name), now: .now) } catch let error
-            as InvalidName
-          { throw Failed("the name \(name.visible) \(error.reason)", .usage) }
-        }
+        if vouched { try await store.note(vouched: Identifier.read(name), now: .now) }
         let user = try await UserCommand.find(name, store)
         let trail = common.trail("userDisabled", ["user": user.identifier])
         _ = try await store.setDisabled(true, user.identifier, trail: trail)
@@ -222,7 +213,7 @@ struct UserCommand: AsyncParsableCommand {
     @Option(help: "The device whose key is revoked.") var revoke: String?
 
     func run() async throws {
-      try await common.withStore { store, _ in
+      try await common.withStore(revoke == nil ? .read : .change) { store, _ in
         let user = try await UserCommand.find(name, store, isAccount: true)
         let devices = try await store.devices(of: user.identifier)
         guard let uid = revoke else {

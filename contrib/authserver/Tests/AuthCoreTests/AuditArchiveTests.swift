@@ -65,6 +65,13 @@ struct AuditArchiveTests {
     #expect(try read([]).fault == "it is cut off: its last line is no signature")
   }
 
+  /// Two readers would take either.
+  @Test func aKeyThatStandsTwiceIsNoLine() throws {
+    var twice = try lines(entries("a", 1))
+    twice[1] = Array(#"{"event":"login","#.utf8) + twice[1].dropFirst()
+    #expect(try read(twice).fault == "line 2: it is neither an entry nor a signature")
+  }
+
   /// Whoever has no key can make all but the signature.
   @Test func anotherKeyIsNamed() throws {
     let fault = try read(try lines(entries("a", 1)), keys: []).fault

@@ -65,6 +65,36 @@ struct AuditTraceTests {
     }
   }
 
+  /// Made-up tokens from as many networks as are counted; then a token of a host that was revoked.
+  @Test func strangersHideNoHostsToken() async throws {
+    try await TestServer.run { test in
+      let now = Timestamp(Date.now)
+      let host = try await test.enrol(vouches: "alice")
+      let proof = HostProof.ticket(try #require(Ticket(host, .host)))
+      _ = try await test.store.revoke(host: "web1", now: now)
+      let audit = AuditLog(
+        store: test.store, chain: "test", metrics: Metrics(),
+        faults: DatabaseFaults(
+          log: Logger(label: "test"), metrics: Metrics(), now: { now }), now: { now })
+      let gate = HostGate(store: test.store, audit: audit, now: { now })
+      var random = SystemRandomNumberGenerator()
+      for index in 0..<(Limits.auditSources.refused + 2 * Limits.auditEach) {
+        let made = HostProof.ticket(Ticket(.host, random: &random))
+        _ = try await gate.refusal(
+          of: made, RequestOrigin(address: "2001:db8::1", source: "\(index)", proof: made))
+      }
+      // One network has many addresses.
+      let before = try await test.events("hostRefused").count
+      for index in 0..<(2 * Limits.auditEach) {
+        _ = try await gate.refusal(
+          of: proof, RequestOrigin(address: "2001:db8::\(index)", source: "net", proof: proof))
+      }
+      let entries = try await test.events("hostRefused").dropFirst(before)
+      #expect(entries.count == Limits.auditEach)
+      #expect(try entries.allSatisfy { try members($0)["reason"] == "revoked" })
+    }
+  }
+
   @Test func aTokenThatIsFetchedAllTheTimeWritesFewEntries() async throws {
     try await TestServer.run { test in
       let host = try await test.enrol(vouches: "alice bob")
@@ -93,7 +123,7 @@ struct AuditTraceTests {
     let time = Mutex(Timestamp(milliseconds: 1_700_000_000_000))
     let lines = Mutex<[String]>([])
     let log = Logger(label: "test") { _ in
-      StructuredLog(label: "test", level: .info) { line in
+      StructuredLog(level: .info) { line in
         lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
       }
     }

@@ -33,6 +33,23 @@ extension CommandLineTests {
       for store in [store, copy] { await store.close() }
     }
 
+    /// They could put a file of their own in the copy's place.
+    @Test func noFileIsMadeWhereOthersCanChangeIt() throws {
+      let (fixture, folder) = (try CommandLineFixture(), try TestFolder())
+      func refusal() -> String? { fixture.failure(65, "backup", folder.path + "/copy.db") }
+      try Command.run("/usr/bin/chmod", ["777", folder.path])
+      #expect(refusal()?.contains("others can write \(folder.path)") == true)
+      try Command.run("/usr/bin/chmod", ["700", folder.path])
+      if getuid() == 0 {
+        try Command.run("/usr/bin/chown", ["nobody", folder.path])
+        #expect(refusal()?.contains("others can write \(folder.path)") == true)
+        try Command.run("/usr/bin/chown", ["root", folder.path])
+      }
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+      try Command.run("/usr/bin/chmod", ["1777", folder.path])
+      try fixture.run("backup", folder.path + "/copy.db")
+    }
+
     @Test func noFileGoesForACopy() throws {
       let fixture = try CommandLineFixture()
       let file = fixture.folder.path + "/there"
@@ -139,7 +156,7 @@ extension CommandLineTests {
       let none = try fixture.run(
         "audit", "archive", "--before", "2026-01-01", "--key", key, file, "--json")
       #expect(none.contains(#""entries" : 0"#))
-      #expect(!fixture.files.contains("archive") && !fixture.files.contains("key"))
+      #expect(!fixture.files.contains("archive"))
       let said = try fixture.run("audit", "archive", "--before", "0s", "--key", key, file)
       #expect(said.contains("has 3 entries"))
       #expect(try fixture.mode("archive") == 0o600 && fixture.mode("key") == 0o600)
@@ -147,6 +164,9 @@ extension CommandLineTests {
       #expect(list.contains("archived") && !list.contains("hostEnrolled"))
       try fixture.run("audit", "verify")
       try fixture.run("audit", "verify", "--archive", file)
+      let other = fixture.failure(
+        1, "audit", "verify", "--archive", file, "--key", String(repeating: "0", count: 64))
+      #expect(other?.contains("which neither the audit names nor --key") == true)
       let again = fixture.failure(64, "audit", "archive", "--before", "0s", "--key", key, file)
       #expect(again?.contains("is there already") == true)
       let later = fixture.failure(64, "audit", "archive", "--before", "2999-01-01", file + "2")
@@ -162,22 +182,104 @@ extension CommandLineTests {
     @Test func anArchiveOfAnotherKeyIsNotTaken() throws {
       let fixture = try CommandLineFixture()
       try enrol(fixture, "web1")
-      let file = fixture.folder.path + "/archive"
-      try fixture.run("audit", "archive", "--before", "0s", file)
-      #expect(fixture.files.contains("audit.key"))
+      let (file, key) = (fixture.folder.path + "/archive", fixture.folder.path + "/key")
+      try fixture.run("audit", "archive", "--before", "0s", "--key", key, file)
       try fixture.sql(
         "DROP TRIGGER audit_no_update; "
           + "UPDATE audit SET event = 'x', detail = replace(detail, 'key', 'kez')")
       let said = try #require(fixture.failure(1, "audit", "verify", "--archive", file))
-      #expect(said.contains("which the audit does not name"))
-      try "x".write(
-        toFile: fixture.folder.path + "/audit.key", atomically: false, encoding: .utf8)
+      #expect(said.contains("which neither the audit names nor --key"))
     }
+
+    /// Who owns the database's folder could lay a key there first.
+    @Test func theKeyIsNotTheServers() throws {
+      let fixture = try CommandLineFixture()
+      try enrol(fixture, "web1")
+      let help = try fixture.run("audit", "archive", "--help")
+      #expect(help.contains("/etc/credd-authserver/audit.key"))
+      let (file, key) = (fixture.folder.path + "/archive", fixture.folder.path + "/key")
+      func refusal() -> String? {
+        fixture.failure(65, "audit", "archive", "--before", "0s", "--key", key, file)
+      }
+      try "x".write(toFile: key, atomically: false, encoding: .utf8)
+      try Command.run("/usr/bin/chmod", ["600", key])
+      #expect(refusal()?.contains("holds no key") == true)
+      try (String(repeating: "ab", count: 32) + "\n")
+        .write(toFile: key, atomically: false, encoding: .utf8)
+      try Command.run("/usr/bin/chmod", ["640", key])
+      #expect(refusal()?.contains("is not yours alone") == true)
+      try Command.run("/usr/bin/chmod", ["600", key])
+      if getuid() == 0 {
+        try Command.run("/usr/bin/chown", ["nobody", key])
+        #expect(refusal()?.contains("is not yours alone") == true)
+        try Command.run("/usr/bin/chown", ["root", key])
+      }
+      #expect(!fixture.files.contains("archive"))
+      try fixture.run("audit", "archive", "--before", "0s", "--key", key, file)
+    }
+
+    @Test func aNameThatNothingHasIsAMistake() throws {
+      let fixture = try CommandLineFixture()
+      try enrol(fixture, "web1", "frontend")
+      for (option, name, status, words) in [
+        ("--host", "frontent", 65, "there is no host frontent; did you mean 'frontend'?"),
+        ("--user", "zoe", 65, "there is no user zoe: 'user list' shows them"),
+        ("--event", "hostRevokt", 64, "there is no event hostRevokt; did you mean 'hostRevoked'?"),
+      ] as [(String, String, Int32, String)] {
+        #expect(fixture.failure(status, "audit", "list", option, name)?.contains(words) == true)
+      }
+      #expect(try fixture.run("audit", "list", "--event", "hostRevoked") == "\(Self.head)\n")
+      #expect(
+        try fixture.run("audit", "list", "--host", "web1", "--until", "2026-01-01")
+          == "\(Self.head)\n")
+      // Nothing but the audit knows this one.
+      try fixture.sql("PRAGMA foreign_keys = OFF; DELETE FROM host_tokens; DELETE FROM hosts")
+      #expect(
+        try fixture.run("audit", "list", "--host", "web1", "--until", "2026-01-01")
+          == "\(Self.head)\n")
+    }
+
+    private static let head = "TIME  CHAIN  SEQUENCE  EVENT  DETAIL"
   }
 }
 
 extension CommandLineTests {
-  /// Root runs the commands, and the database belongs to the server's user.
+  /// What `host enrol` prints for the host.
+  struct HostHintTests {
+    @Test(
+      arguments: [
+        ("10.127.0.5:8443", true, "https://\(ProcessInfo.processInfo.hostName):8443"),
+        ("127.0.0.1:8443", false, "http://127.0.0.1:8443"),
+        ("127.0.0.9:8443", true, "https://127.0.0.9:8443"),
+        ("[::1]:80", false, "http://[::1]:80"), ("localhost:80", false, "http://localhost:80"),
+      ])
+    func theServerIsNamedAsItIsReached(_ listen: String, _ hasTLS: Bool, _ url: String) throws {
+      let files = "\ntls_certificate = /none/pem\ntls_key = /none/key"
+      let fixture = try CommandLineFixture(server: "listen = \(listen)" + (hasTLS ? files : ""))
+      let said = try fixture.run("host", "enrol", "a", "--pool", "work", "--vouches", "b")
+      #expect(said.contains("url = \(url)/v1/token\n"))
+    }
+
+    /// credd would refuse the lines.
+    @Test func whatCreddRefusesIsRefused() throws {
+      let fixture = try CommandLineFixture()
+      for (option, value) in [
+        ("--url", "https://a:x"), ("--url", "https://a b"), ("--url", "https://u@a"),
+        ("--url", "http://auth.example.com"), ("--url", "https://a/?b"),
+        ("--url", "https://a/../b"),
+        ("--ca-file", "ca.pem"), ("--ca-file", "/a\nb"), ("--ca-file", "/a/${B}"),
+        ("--ca-file", "/a "), ("--ca-file", ""),
+      ] {
+        let said = fixture.failure(
+          64, "host", "enrol", "a", "--pool", "work", "--vouches", "b", option, value)
+        #expect(said?.contains(option) == true, "\(option) \(value)")
+      }
+      #expect(try !fixture.run("host", "list").contains("enrolled"))
+      try fixture.run(
+        "host", "enrol", "a", "--pool", "work", "--vouches", "b", "--url", "http://127.0.0.1:8443",
+        "--ca-file", "/etc/my ca.pem")
+    }
+  }
 }
 
 extension CommandLineTests {
@@ -229,24 +331,30 @@ extension CommandLineTests {
     /// On a disk that nobody can write, by a user to whom nothing belongs.
     @Test(.enabled(if: getuid() == 0, "takes root, to become another user"))
     func theAuditOfACopyIsRead() throws {
-      let fixture = try CommandLineFixture()
+      let own = try TestFolder()
+      // Names that mean something in a URI, or are not ASCII.
+      let place = own.path + "/ä %3f.db"
+      let fixture = try CommandLineFixture(.sqlite(path: place))
       try fixture.run("host", "enrol", "web1", "--pool", "work", "--vouches", "alice")
-      for name in ["auth.db", "authserver.conf"] {
-        try FileManager.default.setAttributes(
-          [.posixPermissions: 0o444], ofItemAtPath: fixture.folder.path + "/" + name)
+      for path in [place, fixture.folder.path + "/authserver.conf"] {
+        try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: path)
       }
       let program = fixture.folder.path + "/program"
       try FileManager.default.copyItem(atPath: Programs.program, toPath: program)
-      for command in ["list", "verify"] {
+      for (command, words) in [
+        (["audit", "list"], "/cli"), (["audit", "verify"], "/cli"), (["host", "list"], "web1"),
+        (["host", "group", "list"], "NAME"), (["user", "list"], "USER"),
+        (["invite", "list"], "NAME"),
+      ] {
         let said = try Command.run(
           "/usr/sbin/runuser",
           [
-            "-u", "nobody", "--", program, "audit", command, "--config",
-            fixture.folder.path + "/authserver.conf",
-          ])
-        #expect(said.contains("/cli"))
+            "-u", "nobody", "--", program,
+          ] + command + ["--config", fixture.folder.path + "/authserver.conf"])
+        #expect(said.contains(words))
       }
-      #expect(fixture.files == ["auth.db", "auth.db.reserve", "authserver.conf", "program"])
+      let files = try FileManager.default.contentsOfDirectory(atPath: own.path)
+      #expect(Set(files) == ["ä %3f.db", "ä %3f.db.reserve"])
     }
   }
 }

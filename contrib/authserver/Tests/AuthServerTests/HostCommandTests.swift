@@ -9,8 +9,7 @@ import Testing
   .serialized, .enabled(if: Programs.folder != nil || Programs.isCI, "CREDD_BINARIES is not set"))
 struct HostCommandTests {
   private func list(_ programs: Programs, _ arguments: String...) throws -> [[String: Any]] {
-    let text = try programs.admin(
-      "host", arguments[0], arguments.dropFirst().first ?? "--json", "--json")
+    let text = try programs.admin(["host"] + arguments + ["--json"])
     return try #require(
       try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [[String: Any]])
   }

@@ -302,6 +302,8 @@ struct TransportTests {
       }
       for index in 0..<20 { #expect(try await refused("device\(index)") == 401) }
       #expect(try await test.events().isEmpty)
+      for index in 0..<20 { _ = try await login(test, uid, user: "nobody\(index)", at: stamp()) }
+      #expect(try await test.events("loginFailed").count == Limits.auditEach)
       // Of a device that is there a few are kept.
       _ = try await sample(test, "/registeruser", [("username", "bob"), ("password", "secret123")])
       _ = try await login(test, uid, at: stamp())

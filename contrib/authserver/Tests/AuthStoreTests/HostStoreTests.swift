@@ -1,7 +1,8 @@
 import AuthCore
-import AuthStore
 import AuthTestSupport
 import Testing
+
+@testable import AuthStore
 
 /// Hosts, their tokens, and what a callback is decided by. The same on both databases.
 @Suite(.serialized) struct HostStoreTests {
@@ -49,6 +50,55 @@ import Testing
       try await store.rotate(host: "web1", token: second, earlierUntil: now, now: now) == nil)
     // The name is free again.
     try await store.enrol(try Example.host(), token: Example.ticket(.host))
+    await store.close()
+  }
+
+  /// With shared names. What is refused changes nothing.
+  @Test(arguments: TestDatabase.allCases)
+  func noHostComesToSpeakForAnAccount(_ database: TestDatabase) async throws {
+    let store = try await database.makeStore()
+    try await store.registerZoe()
+    let covered = CoveredAccount(account: "account:zoe", host: "web1")
+    let (own, all) = (try Patterns("svc"), try Patterns("ZO*"))
+    await #expect(throws: covered) {
+      try await store.enrol(
+        try Example.host(), token: Example.ticket(.host), avoidsAccounts: true)
+    }
+    #expect(try await store.hosts().isEmpty)
+    let group = HostGroup(
+      name: "web", rights: HostRights(vouches: own, pools: ["work"]), created: now)
+    try await store.add(group)
+    var host = try Example.host(vouches: "svc")
+    host.group = group
+    try await store.enrol(host, token: Example.ticket(.host), avoidsAccounts: true)
+    await #expect(throws: covered) {
+      try await store.change(host: "web1", avoidsAccounts: true) { $0.rights.vouches = all }
+    }
+    await #expect(throws: covered) {
+      try await store.change(group: "web", avoidsAccounts: true) { $0.rights.vouches = all }
+    }
+    #expect(try await store.hosts() == [host])
+    await store.close()
+  }
+
+  /// A registration and a change at once: one of the two sees the other.
+  @Test(arguments: TestDatabase.allCases)
+  func ofARegistrationAndAChangeOneIsRefused(_ database: TestDatabase) async throws {
+    let store = try await database.makeStore()
+    try await store.enrol(try Example.host(vouches: "nobody"), token: Example.ticket(.host))
+    for index in 0..<30 {
+      let user = try Identifier(registering: "u\(index)", as: .account, shared: true)
+      let pattern = try Patterns(user.name)
+      let time = now
+      async let registration = store.register(
+        user, password: "h", invitation: nil, avoidsEnrolments: true, now: time)
+      async let change = store.change(host: "web1", avoidsAccounts: true) {
+        $0.rights.vouches = pattern
+      }
+      let isRegistered = try await registration == .done
+      let isChanged = (try? await change) != nil
+      #expect(isRegistered != isChanged)
+    }
     await store.close()
   }
 
