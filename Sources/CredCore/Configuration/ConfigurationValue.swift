@@ -6,7 +6,7 @@
 struct ConfigurationValue {
   /// Trimmed and not empty; every quote is closed.
   let written: String
-  let environment: (String) -> String?
+  let environment: (String) throws(InvalidValue) -> String?
 
   /// The whole value.
   func text(mayBeEmpty: Bool = false) throws(InvalidValue) -> String {
@@ -102,7 +102,7 @@ extension ConfigurationValue {
       guard let name = ConfigurationValue.variableName(at: after) else {
         throw InvalidValue("'${' must be followed by a variable's name and '}'")
       }
-      guard let value = environment(String(name)) else {
+      guard let value = try environment(String(name)) else {
         throw InvalidValue("the environment variable \(name) is not set" + hint(for: name))
       }
       guard !value.isEmpty else {

@@ -1,14 +1,22 @@
 /// Configuration files in credd's form, for programs that have keys of their own.
 public struct INIFiles: Sendable {
+  /// The value of a variable that a path names; nil where it is not set.
+  public typealias Environment = @Sendable (String) throws(InvalidValue) -> String?
+
   /// `key = value`.
   public struct Entry: Sendable {
     public let key: String
     public let position: SourcePosition
     fileprivate let written: String
+    fileprivate let environment: Environment
 
-    /// No variables are replaced in it.
     private var value: ConfigurationValue {
-      ConfigurationValue(written: written, environment: { _ in nil })
+      ConfigurationValue(written: written, environment: environment)
+    }
+
+    /// The value, if it has the syntax of its key.
+    public func read<Value>(_ syntax: ValueSyntax<Value>) throws(InvalidValue) -> Value {
+      try syntax.read(value)
     }
 
     /// The whole value, without the quotes around it.
@@ -37,7 +45,7 @@ public struct INIFiles: Sendable {
   /// The errors of all files, in the order of the files.
   public let diagnostics: [Diagnostic]
 
-  public init(_ files: [ConfigurationSource]) {
+  public init(_ files: [ConfigurationSource], environment: @escaping Environment = { _ in nil }) {
     var reader = INIReader()
     reader.read(files)
     diagnostics = reader.diagnostics.inOrder()
@@ -45,7 +53,9 @@ public struct INIFiles: Sendable {
       Section(
         words: section.words, position: section.position,
         entries: section.entries.map { entry in
-          Entry(key: entry.key, position: entry.position, written: entry.value)
+          Entry(
+            key: entry.key, position: entry.position, written: entry.value,
+            environment: environment)
         })
     }
   }

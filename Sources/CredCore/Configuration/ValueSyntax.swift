@@ -1,5 +1,5 @@
 /// A type of value: its name and how to read it.
-struct ValueSyntax<Value>: Sendable {
+public struct ValueSyntax<Value>: Sendable {
   /// The name with an article, for messages and documentation: `a duration from 100ms to 1m`.
   let name: String
   /// Whether `${NAME}` is replaced by the variable's value.
@@ -16,16 +16,27 @@ struct ValueSyntax<Value>: Sendable {
   }
 }
 
-extension ValueSyntax<String> {
-  /// A text that `isValid` accepts. The error message repeats the text, so it must not be a secret.
-  static func text(
-    _ name: String, where isValid: @escaping @Sendable (String) -> Bool
+extension ValueSyntax {
+  /// What `read` makes of a text. The error message repeats the text, so it must not be a secret.
+  public static func value(
+    _ name: String, by read: @escaping @Sendable (String) -> Value?
   ) -> ValueSyntax {
     ValueSyntax(name) { value throws(InvalidValue) in
       let text = try value.text()
-      guard isValid(text) else { throw InvalidValue("\(text.singleQuoted) is not \(name)") }
-      return text
+      guard let value = read(text) else {
+        throw InvalidValue("\(text.singleQuoted) is not \(name)")
+      }
+      return value
     }
+  }
+}
+
+extension ValueSyntax<String> {
+  /// A text that `isValid` accepts. The error message repeats the text, so it must not be a secret.
+  public static func text(
+    _ name: String, where isValid: @escaping @Sendable (String) -> Bool
+  ) -> ValueSyntax {
+    value(name) { isValid($0) ? $0 : nil }
   }
 }
 
@@ -44,7 +55,7 @@ extension ValueSyntax<Int> {
 }
 
 extension ValueSyntax<Bool> {
-  static var yesNo: ValueSyntax {
+  public static var yesNo: ValueSyntax {
     ValueSyntax("yes or no") { value throws(InvalidValue) in
       let text = try value.text()
       switch text {
@@ -62,7 +73,7 @@ extension ValueSyntax<Duration> {
   }
 
   /// Whole seconds, the unit of AWS.
-  static func seconds(_ range: ClosedRange<Int>) -> ValueSyntax {
+  public static func seconds(_ range: ClosedRange<Int>) -> ValueSyntax {
     duration(.seconds(range.lowerBound) ... .seconds(range.upperBound), isWhole: true)
   }
 
@@ -113,7 +124,7 @@ extension ValueSyntax<Rate> {
 extension ValueSyntax
 where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == String {
   /// One of the cases, by its raw value.
-  static var choice: ValueSyntax {
+  public static var choice: ValueSyntax {
     let known = Value.allCases.map(\.rawValue)
     let list = known.joined(separator: ", ")
     return ValueSyntax("one of \(list)") { value throws(InvalidValue) in
@@ -130,7 +141,7 @@ where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == Strin
 }
 
 extension ValueSyntax<String> {
-  static var path: ValueSyntax { path(limit: Limits.Configuration.pathBytes) }
+  public static var path: ValueSyntax { path(limit: Limits.Configuration.pathBytes) }
 
   static var socketPath: ValueSyntax { path(limit: Limits.Configuration.socketPathBytes) }
 
@@ -143,7 +154,7 @@ extension ValueSyntax<String> {
 
 extension ValueSyntax<HTTPURL> {
   /// A URL without a query. Slashes at its end are removed, because credd appends a path.
-  static var endpoint: ValueSyntax {
+  public static var endpoint: ValueSyntax {
     ValueSyntax("a URL without a query") { value throws(InvalidValue) in
       var text = try value.text()
       guard try HTTPURL(text).query == nil else {
@@ -212,7 +223,7 @@ extension ValueSyntax<[String]> {
   }
 
   /// A program and its arguments, split at white space, without a shell.
-  static var command: ValueSyntax {
+  public static var command: ValueSyntax {
     ValueSyntax("an absolute path and arguments") { value throws(InvalidValue) in
       let words = try value.words(separatedByCommas: false)
       guard let program = words.first, program.utf8.first == UInt8(ascii: "/") else {

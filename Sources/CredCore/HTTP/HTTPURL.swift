@@ -18,7 +18,10 @@ public struct HTTPURL: Sendable, Equatable {
 
   /// Whether requests stay on this host: `localhost` or a loopback address in its usual spelling. A name
   /// that resolves to a loopback address does not count, because it can resolve to another one later.
-  public var isLoopback: Bool {
+  public var isLoopback: Bool { Self.isLoopback(host: host) }
+
+  /// The same for a host in lower case, without brackets.
+  public static func isLoopback(host: String) -> Bool {
     if host == "localhost" || host == "::1" { return true }
     let octets = host.split(separator: ".", omittingEmptySubsequences: false)
     return octets.count == 4 && octets[0] == "127"

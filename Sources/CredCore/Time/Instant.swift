@@ -65,7 +65,7 @@ extension Duration {
 
   /// Reads `90s`, `5m`, `1h30m`, `500ms`, `30d`, or a bare number of seconds. Each unit occurs at
   /// most once, larger units first. Returns nil for anything else.
-  init?(written text: String) {
+  public init?(written text: String) {
     var rest = Array(text.utf8)[...]
     var units = Duration.units[...]
     var milliseconds: Int64 = 0

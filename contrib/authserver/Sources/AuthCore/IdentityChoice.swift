@@ -1,3 +1,5 @@
+import CredCore
+
 /// Which IdentityId a token is asked for. A host's word about it is never believed: it is used only
 /// where the server's own records, or Cognito, say that it is that user's, or a guest's that the
 /// host may adopt.
@@ -60,13 +62,7 @@ public enum IdentityChoice {
 /// The form of an IdentityId and of an IdentityPoolId, which are syntax to Cognito and to the log.
 public enum CognitoSyntax {
   public static func isID(_ text: String) -> Bool {
-    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-    return parts.count == 2 && text.utf8.count <= 55 && !parts[0].isEmpty && !parts[1].isEmpty
-      && parts[0].utf8.allSatisfy { isWord($0) || $0 == UInt8(ascii: "-") }
-      && parts[1].utf8.allSatisfy {
-        isDigit($0) || $0 == UInt8(ascii: "-")
-          || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
-      }
+    (try? IdentityID(text)) != nil
   }
 
   /// The region in a pool's or an identity's id.

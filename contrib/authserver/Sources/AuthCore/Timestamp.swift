@@ -75,14 +75,17 @@ public struct Interval: Sendable, Hashable, Comparable {
     left.milliseconds < right.milliseconds
   }
 
-  /// `15m`, `12h`, `90d`, `30s`, or a number of seconds; nil for anything else.
+  public init(_ duration: Duration) {
+    let (seconds, attoseconds) = duration.components
+    milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+  }
+
+  /// `15m`, `1h30m`, `90d`, as credd reads durations, or a number of seconds; nil for anything else, and
+  /// for parts of a second.
   public init?(_ text: String) {
-    let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86400]
-    let unit = text.last.flatMap { units[$0] }
-    let digits = unit == nil ? text[...] : text.dropLast()
-    guard !digits.isEmpty, digits.count <= 9, digits.allSatisfy({ ("0"..."9").contains($0) }),
-      let number = Int64(digits)
-    else { return nil }
-    self = .seconds(number * (unit ?? 1))
+    guard let duration = Duration(written: text), duration.components.attoseconds == 0 else {
+      return nil
+    }
+    self = .seconds(duration.components.seconds)
   }
 }

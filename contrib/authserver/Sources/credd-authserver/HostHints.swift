@@ -35,7 +35,7 @@ struct HostHints {
     if let url { return url }
     let scheme = settings.tlsCertificate == nil ? "http" : "https"
     switch settings.listen {
-    case .network(let address, let port) where AuthCore.Configuration.isLoopback(address):
+    case .network(let address, let port) where HTTPURL.isLoopback(host: address):
       let name = address.contains(":") ? "[\(address)]" : address
       return "\(scheme)://\(name):\(port)"
     case .network(_, let port): return "https://\(Common.hostName):\(port)"

@@ -91,15 +91,18 @@ struct ConfigurationTests {
         [pool]
         """)
     #expect(errors.contains("a.conf:5: unknown key 'lisen' in [server]; did you mean 'listen'?"))
-    #expect(errors.contains { $0.hasPrefix("a.conf:6: 'quota' is '40', not calls a second") })
+    #expect(errors.contains { $0.hasPrefix("a.conf:6: quota: '40' is not calls a second") })
     #expect(errors.contains { $0.hasPrefix("a.conf:7: duplicate key 'quota'") })
-    #expect(errors.contains { $0.hasPrefix("a.conf:8: 'registration' is 'maybe', not closed") })
+    #expect(
+      errors.contains {
+        $0.hasPrefix("a.conf:8: registration: 'maybe' is not known; known are closed")
+      })
     #expect(errors.contains("a.conf:9: unknown section [serber]; did you mean 'server'?"))
     #expect(errors.contains { $0.hasPrefix("a.conf:10: unknown section [pool]") })
   }
 
   @Test(arguments: [
-    "[server]\nlisten = 0.0.0.0:80", "[server]\nlisten = *:80",
+    "[server]\nlisten = 0.0.0.0:80", "[server]\nlisten = *:80", "[server]\nlisten = 127.0.0.01:80",
     "[server]\nproxy_protocol_from = 192.0.2.1/24", "[server]\nproxy_protocol_from = balancer",
     "[server]\ntls_certificate = /a",
     "[server]\nclient_ca_file = /a",
@@ -107,11 +110,45 @@ struct ConfigurationTests {
     "[server]\ndatabase = postgresql://127.0.0.1/x?host=db.example.com&sslmode=disable",
     "[server]\ndatabase = relative.db",
     "[aws]\ncognito_endpoint = http://cognito.example.com",
+    "[aws]\ncognito_endpoint = https://cognito.example.com/path",
+    "[aws]\ncognito_endpoint = https://me@cognito.example.com",
+    "[pool two]\nidentity_pool_id = us_east:11\ndeveloper_provider = login",
     "[aws]\ncredentials_file = /a\ncredential_process = /b",
     "[sample]\npool = work",
   ])
   func whatWouldNotBeSafeIsRefused(_ text: String) {
     #expect(!errors(pool + text).isEmpty)
+  }
+
+  @Test(arguments: [
+    ("session_lifetime = 1h30", "'1h30' is not a duration"),
+    ("session_lifetime = 91d", "'91d' is not a duration from 1m to 90d"),
+    ("session_lifetime = 61500ms", "'61500ms' is not a whole number of seconds"),
+    ("shared_names = maybe", "'maybe' is neither yes nor no"),
+    ("quota = 40/m", "'40/m' is not calls"),
+    ("listen = ::1:8443", "'::1:8443' is not ADDRESS:PORT"),
+    ("listen = 127.0.0.1:+80", "'127.0.0.1:+80' is not"), ("listen = a/b:80", "'a/b:80' is not"),
+    ("listen = 127.0.0.1:65536", "'127.0.0.1:65536' is not"),
+    ("admin_listen = systemd", "'systemd' is not ADDRESS:PORT"),
+    ("proxy_protocol_from = 192.0.2.1 x", "'x' is not an address"),
+    ("tls_key = key.pem", "is not an absolute path"),
+    ("tls_key = ${HOME}/key.pem", "names ${HOME}: the only variable here is"),
+    ("database = postgresql://me:word@db.example.com/x?sslmode=require", "is neither a path"),
+  ])
+  func aWrongValueIsNamedWithItsKey(_ line: String, _ problem: String) {
+    let key = line.prefix { $0 != " " }
+    let errors = errors(pool + "[server]\n" + line)
+    #expect(errors.first?.hasPrefix("a.conf:5: \(key): \(problem)") ?? false, "\(errors)")
+    #expect(!"\(errors)".contains("word"))
+  }
+
+  @Test func valuesAreReadAsCreddReadsThem() throws {
+    let read = try read(
+      pool + "[server]\nsession_lifetime = 1h30m\nshared_names = on\nlisten = [::1]:0")
+    #expect(read.sessionLifetime == .minutes(90) && read.sharedNames)
+    #expect(read.listen == .network(host: "::1", port: 0))
+    #expect(Interval("1d12h") == .hours(36) && Interval("90") == .seconds(90))
+    #expect(Interval("1500ms") == nil && Interval("1h1h") == nil)
   }
 
   @Test(arguments: [

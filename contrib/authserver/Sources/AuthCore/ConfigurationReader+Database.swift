@@ -1,0 +1,57 @@
+import CredCore
+
+extension Configuration.Database {
+  /// To another machine only with the server's certificate checked, and its name. Nil for anything else.
+  init?(_ text: String) {
+    if text.hasPrefix("/") {
+      self = .sqlite(path: text)
+    } else if text.hasPrefix("postgresql://") || text.hasPrefix("postgres://"),
+      let url = Self.checked(text)
+    {
+      self = .postgres(url: url)
+    } else {
+      return nil
+    }
+  }
+
+  private static func checked(_ url: String) -> String? {
+    let rest = url.drop { $0 != ":" }.dropFirst(3)
+    let authority = rest.prefix { $0 != "/" && $0 != "?" }
+    let parameters = url.split(separator: "?", maxSplits: 1).dropFirst().first.map {
+      $0.split(separator: "&").map(String.init)
+    }
+    let names = (parameters ?? []).map { String($0.prefix { $0 != "=" }) }
+    // libpq takes the last of two, reads names that are percent-encoded, and a service of a file.
+    guard let hosts = hosts(authority, parameters ?? []), Set(names).count == names.count,
+      !names.contains(where: { $0.contains("%") }), !names.contains("service"),
+      !names.contains("servicefile")
+    else { return nil }
+    if hosts.allSatisfy({ HTTPURL.isLoopback(host: $0) || $0.hasPrefix("/") }) { return url }
+    guard let mode = parameters?.first(where: { $0.hasPrefix("sslmode=") }) else {
+      return url + (parameters == nil ? "?" : "&") + "sslmode=verify-full"
+    }
+    return mode == "sslmode=verify-full" ? url : nil
+  }
+
+  /// Of the authority and of the parameters.
+  private static func hosts(_ authority: Substring, _ parameters: [String]) -> [String]? {
+    let named = parameters.filter { $0.hasPrefix("host=") || $0.hasPrefix("hostaddr=") }
+      .map { $0.drop { $0 != "=" }.dropFirst() }
+    let addressed = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+    guard let hosts = machines(addressed, hasPorts: true),
+      let others = machines(named.joined(separator: ","), hasPorts: false)
+    else { return nil }
+    return hosts + others
+  }
+
+  /// The machines of a list, as libpq reads it: decoded first, and then cut at commas. Nil where it
+  /// cannot be decoded.
+  private static func machines(_ list: some StringProtocol, hasPorts: Bool) -> [String]? {
+    guard let text = list.percentDecoded() else { return nil }
+    return text.split(separator: ",").map { host in
+      guard hasPorts else { return String(host) }
+      return String(
+        host.hasPrefix("[") ? host.dropFirst().prefix { $0 != "]" } : host.prefix { $0 != ":" })
+    }
+  }
+}
