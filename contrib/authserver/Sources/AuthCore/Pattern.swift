@@ -56,16 +56,38 @@ public struct Patterns: Sendable, Equatable {
   ///
   /// - Parameter folded: names that differ in case alone count as the same.
   public func cover(_ name: String, host: String, folded: Bool = false) -> Bool {
-    let scalars = name.unicodeScalars.map(\.value)
-    if words.contains(where: { Self.matches(Self.tokens($0, host: host)[...], scalars[...]) }) {
-      return true
-    }
-    guard folded else { return false }
-    let foldedScalars = Identifier.fold(name).unicodeScalars.map(\.value)
-    return words.contains { word in
+    cover(ComparedName(name, folded: folded), host: host)
+  }
+
+  /// The same for a name that is compared with the patterns of many hosts.
+  public func cover(_ name: ComparedName, host: String) -> Bool {
+    words.contains { word in
+      guard !name.beginsUnlike(word, host: host) else { return false }
+      if Self.matches(Self.tokens(word, host: host)[...], name.scalars[...]) { return true }
+      guard let folded = name.folded else { return false }
       let tokens = Self.tokens(Identifier.fold(word), host: Identifier.fold(host))
-      return Self.matches(tokens[...], foldedScalars[...])
+      return Self.matches(tokens[...], folded[...])
     }
+  }
+
+  /// How names begin that a word covers, as they are and folded.
+  ///
+  /// - Returns: also whether the word covers this alone.
+  public static func beginning(
+    of word: String, host: String
+  ) -> (plain: String, folded: String, isWhole: Bool) {
+    func text(_ tokens: [Token]) -> String {
+      var text = String.UnicodeScalarView()
+      for case .scalar(let value) in tokens { text.append(Unicode.Scalar(value) ?? "\u{FFFD}") }
+      return String(text)
+    }
+    func isScalar(_ token: Token) -> Bool { token != .one && token != .any }
+    let plain = tokens(word, host: host)
+    let folded = tokens(Identifier.fold(word), host: Identifier.fold(host))
+    return (
+      text(Array(plain.prefix(while: isScalar))), text(Array(folded.prefix(while: isScalar))),
+      plain.allSatisfy(isScalar)
+    )
   }
 
   private enum Token: Equatable {
@@ -117,5 +139,29 @@ public struct Patterns: Sendable, Equatable {
       }
     }
     return tokens[token...].allSatisfy { $0 == .any }
+  }
+}
+
+/// A name as patterns compare it.
+public struct ComparedName: Sendable {
+  fileprivate let scalars: [UInt32]
+  /// Where names that differ in case alone count as the same.
+  fileprivate let folded: [UInt32]?
+
+  public init(_ name: String, folded isFolded: Bool) {
+    scalars = name.unicodeScalars.map(\.value)
+    folded = isFolded ? Identifier.fold(name).unicodeScalars.map(\.value) : nil
+  }
+
+  /// Whether the first letter tells already that a word does not cover the name: it does mostly.
+  fileprivate func beginsUnlike(_ word: String, host: String) -> Bool {
+    let isHost = word.utf8.first == UInt8(ascii: "{")
+    let start = (isHost ? host : word).utf8.prefix(2)
+    // A letter in front of a mark may become another one when it is folded.
+    guard let first = start.first, start.allSatisfy({ $0 < 0x80 }), start.count == 2 || !isHost,
+      isHost || !"*?".utf8.contains(first)
+    else { return false }
+    let lower = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first) ? first | 0x20 : first
+    return scalars.first != UInt32(first) && folded?.first != UInt32(lower)
   }
 }

@@ -26,21 +26,67 @@ extension AuthStore {
       "SELECT \(hostColumns) FROM \(hostTables) WHERE h.revoked IS NULL AND \(column) = ?",
       .text(name)
     ).map(enrolment)
-    let accounts = try connection.run(
-      "SELECT identifier FROM users WHERE kind = 'account' ORDER BY identifier")
-    for account in try accounts.map({ try $0.text(0) }) {
-      guard let name = (try? Identifier(account))?.name,
-        let host = hosts.first(where: { $0.vouchesForOneLike(name) })
-      else { continue }
-      throw CoveredAccount(account: account, host: host.name)
+    // Hosts of a group have its patterns in common.
+    var seen: Set<String> = []
+    for host in hosts {
+      for word in host.allRights.flatMap(\.vouches.words)
+      where word.utf8.contains(UInt8(ascii: "{")) || seen.insert(word).inserted {
+        for account in try accounts(near: word, of: host.name, dialect, connection) {
+          guard let name = (try? Identifier(account))?.name, host.vouchesForOneLike(name) else {
+            continue
+          }
+          throw CoveredAccount(account: account, host: host.name)
+        }
+      }
     }
+  }
+
+  /// The accounts that a pattern may cover, by the indexes: nobody can write meanwhile.
+  private static func accounts(
+    near word: String, of host: String, _ dialect: SQLDialect, _ connection: any SQLConnection
+  ) throws -> [String] {
+    let (plain, folded, isWhole) = Patterns.beginning(of: word, host: host)
+    let prefix = Identifier.Kind.account.prefix
+    // Names with shared names, and those from before.
+    let places = [
+      ("unique_key", prefix + folded), ("identifier", plain), ("identifier", prefix + plain),
+    ]
+    let conditions = places.map { column, _ in
+      guard !isWhole else { return "\(column) = ?" }
+      let column = dialect.bytewise(column)
+      return "\(column) >= ? AND \(column) < ?"
+    }
+    let values = places.flatMap { _, start -> [SQLValue] in
+      // No name has this noncharacter, and none that begins so lies behind it.
+      isWhole ? [.text(start)] : [.text(start), .text(start + "\u{10FFFF}")]
+    }
+    return try connection.run(
+      "SELECT identifier FROM users WHERE kind = 'account' AND (\(conditions.joined(separator: " OR ")))",
+      values
+    ).map { try $0.text(0) }
   }
 
   static func covering(
     _ user: Identifier, _ dialect: SQLDialect, _ connection: any SQLConnection
   ) throws -> String? {
     try lockNames(dialect, connection)
-    return try connection.run("SELECT \(hostColumns) FROM \(hostTables) WHERE h.revoked IS NULL")
-      .map(enrolment).first { $0.vouchesForOneLike(user.name) }?.name
+    let rows = try connection.run(
+      "SELECT h.name, h.vouches, g.vouches FROM \(hostTables) WHERE h.revoked IS NULL")
+    let name = ComparedName(user.name, folded: true)
+    // Most hosts have the same patterns as others.
+    var known: [String: (patterns: Patterns, cover: Bool?)] = [:]
+    for row in rows {
+      let host = try row.text(0)
+      for text in [row.optionalText(1), row.optionalText(2)].compactMap(\.self) {
+        if known[text] == nil {
+          let patterns = Patterns(stored: text)
+          let cover = text.utf8.contains(UInt8(ascii: "{")) ? nil : patterns.cover(name, host: "")
+          known[text] = (patterns, cover)
+        }
+        guard let (patterns, cover) = known[text] else { continue }
+        if cover ?? patterns.cover(name, host: host) { return host }
+      }
+    }
+    return nil
   }
 }

@@ -125,6 +125,11 @@ public enum SQLDialect: Sendable {
     }
   }
 
+  /// A column of texts in the order of their bytes, which is SQLite's anyway.
+  func bytewise(_ column: String) -> String {
+    self == .sqlite ? column : "\(column) COLLATE \"C\""
+  }
+
   /// Whether a text holds another, as it stands.
   func contains(_ column: String) -> String {
     self == .sqlite ? "instr(\(column), ?) > 0" : "strpos(\(column), ?) > 0"

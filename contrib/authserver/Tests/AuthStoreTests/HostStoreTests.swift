@@ -81,6 +81,47 @@ import Testing
     await store.close()
   }
 
+  private static let names: [(vouches: String, account: String, isCovered: Bool)] = [
+    ("zoe", "zoe", true), ("ZOE", "zoe", true), ("a b zoe", "Zoe", true), ("z*", "Zoe", true),
+    ("*E", "zoe", true), ("?oe", "zoe", true), ("*", "zoe", true), ("Z*e", "zoe", true),
+    ("{host}", "WEB1", true), ("{host}-*", "web1-a", true), ("x-{host}", "X-web1", true),
+    ("STRASSE", "straße", true), ("stra?e", "straße", true), ("stras*", "straße", true),
+    ("J*", "J\u{30C}x", true), ("\u{1F0}*", "J\u{30C}x", true),
+    ("zo", "zoe", false), ("z?", "zoe", false), ("zoe?", "zoe", false), ("zoe2*", "zoe", false),
+    ("{host}", "web10", false), ("{host}-*", "web10-a", false), ("account", "zoe", false),
+  ]
+
+  /// Whoever comes second is refused, however the two are spelt.
+  @Test(arguments: TestDatabase.allCases)
+  func aPatternAndAnAccountMeetInEitherOrder(_ database: TestDatabase) async throws {
+    let store = try await database.makeStore()
+    for (vouches, account, isCovered) in Self.names {
+      for shared in [true, false] {
+        let host = try Example.host(vouches: vouches)
+        let user = try Identifier(registering: account, as: .account, shared: shared)
+        func register() async throws -> AuthStore.Registration {
+          try await store.register(
+            user, password: "h", invitation: nil, avoidsEnrolments: true, now: now)
+        }
+        try await store.enrol(host, token: nil, avoidsAccounts: true)
+        let registration = try await register()
+        #expect(
+          registration == (isCovered ? .nameCovered(host: "web1") : .done), "\(vouches) \(account)")
+        _ = try await store.revoke(host: "web1", now: now)
+        if isCovered { #expect(try await register() == .done) }
+        let isRefused: Bool
+        do {
+          try await store.enrol(host, token: nil, avoidsAccounts: true)
+          isRefused = false
+        } catch is CoveredAccount { isRefused = true }
+        #expect(isRefused == isCovered, "\(vouches) \(account)")
+        _ = try await store.revoke(host: "web1", now: now)
+        _ = try await store.delete(user: user.text, freesName: true)
+      }
+    }
+    await store.close()
+  }
+
   /// A registration and a change at once: one of the two sees the other.
   @Test(arguments: TestDatabase.allCases)
   func ofARegistrationAndAChangeOneIsRefused(_ database: TestDatabase) async throws {
