@@ -3,17 +3,13 @@
 /// Labels are names from the configuration or from closed lists, never a user, a unit or an
 /// identity: their number must not grow with the users of a host. The table of docs/metrics.md is
 /// made from the rows.
-public enum Metric: Sendable, CaseIterable {
+public enum Metric: MetricFamily, Sendable, CaseIterable {
   case buildInfo, sessions, sessionsDegraded, credentialsExpiration, credentialsLifetime, refreshes
   case upstreamRequests, upstreamRequestDuration, upstreamUp, replicaInUse, requests, signIns
   case attestationFailures, limitHits, connections, waiters, clockSkew
   case configurationValid, configurationTime
 
-  public enum Kind: String, Sendable {
-    case counter, gauge, histogram
-  }
-
-  private var row: (name: String, kind: Kind, labels: [String], help: String) {
+  private var row: (name: String, kind: MetricKind, labels: [String], help: String) {
     switch self {
     case .buildInfo:
       ("build_info", .gauge, ["version"], "The version of credd; always 1.")
@@ -87,10 +83,8 @@ public enum Metric: Sendable, CaseIterable {
   }
 
   public var name: String { "credd_\(row.name)" }
-  public var kind: Kind { row.kind }
-  /// The labels, in the order in which samples give their values.
+  public var kind: MetricKind { row.kind }
   public var labels: [String] { row.labels }
-  /// The explanation, in one line.
   public var help: String { row.help }
 
   /// Whether samples name profiles. `credctl metrics --no-profiles` omits such metrics, for files
@@ -98,57 +92,95 @@ public enum Metric: Sendable, CaseIterable {
   public var namesProfiles: Bool { labels.contains("profile") }
 }
 
-/// How many durations fall into each bucket.
-public struct DurationHistogram: Sendable, Equatable {
-  /// The upper bounds in seconds: from a server nearby to the longest timeout.
-  public static let bounds = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
-
-  /// The count of each bucket by itself; the last one is for longer durations.
-  fileprivate private(set) var counts = [Int](repeating: 0, count: bounds.count + 1)
-  fileprivate private(set) var sum = 0.0
-
-  public init() {}
-
-  public mutating func add(_ duration: Duration) {
-    let (seconds, attoseconds) = duration.components
-    let time = max(0, Double(seconds) + Double(attoseconds) * 1e-18)
-    let bucket = Self.bounds.firstIndex { time <= $0 } ?? Self.bounds.count
-    counts[bucket] += 1
-    sum += time
-  }
-}
-
-/// Metrics in Prometheus' classic text format (version 0.0.4), the only one that node_exporter's
-/// textfile collector reads.
+/// credd's metrics in Prometheus' format.
 public struct MetricsText: Sendable {
-  public private(set) var bytes: [UInt8] = []
+  private var text = PrometheusText()
   private let includesProfiles: Bool
 
   public init(includingProfiles: Bool) {
     includesProfiles = includingProfiles
   }
 
-  /// Appends a metric with its samples.
-  ///
-  /// - Parameter samples: each has a value for each label of the metric. The format does not allow
-  ///   two samples with the same labels.
+  public var bytes: [UInt8] { text.bytes }
+
+  /// Appends a metric with its samples, as ``PrometheusText`` does.
   public mutating func append(_ metric: Metric, _ samples: [([String], Double)]) {
-    guard begin(metric) else { return }
-    let (name, labels) = (metric.name, metric.labels)
-    for (values, value) in samples { append(name, zip(labels, values), value) }
+    if includes(metric) { text.append(metric, samples) }
   }
 
   /// Appends a metric without labels.
   public mutating func append(_ metric: Metric, _ value: Double) { append(metric, [([], value)]) }
 
   /// Appends a histogram.
+  public mutating func append(_ metric: Metric, _ samples: [([String], DurationHistogram)]) {
+    if includes(metric) { text.append(metric, samples) }
+  }
+
+  private func includes(_ metric: Metric) -> Bool { includesProfiles || !metric.namesProfiles }
+}
+
+public enum MetricKind: String, Sendable {
+  case counter, gauge, histogram
+}
+
+/// What Prometheus is told of a metric.
+public protocol MetricFamily {
+  var name: String { get }
+  var kind: MetricKind { get }
+  /// The labels, in the order in which samples give their values.
+  var labels: [String] { get }
+  /// The explanation, in one line.
+  var help: String { get }
+}
+
+/// How many durations fall into each bucket.
+public struct DurationHistogram: Sendable, Equatable {
+  /// The upper bounds of credd's in seconds: from a server nearby to the longest timeout.
+  public static let bounds = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+
+  fileprivate let bounds: [Double]
+  /// The count of each bucket by itself; the last one is for longer durations.
+  fileprivate private(set) var counts: [Int]
+  fileprivate private(set) var sum = 0.0
+
+  /// - Parameter bounds: the upper bounds of the buckets in seconds, ascending.
+  public init(bounds: [Double] = bounds) {
+    self.bounds = bounds
+    counts = Array(repeating: 0, count: bounds.count + 1)
+  }
+
+  public mutating func add(_ duration: Duration) {
+    let time = max(0, duration.inSeconds)
+    counts[bounds.firstIndex { time <= $0 } ?? bounds.count] += 1
+    sum += time
+  }
+}
+
+/// Metrics in Prometheus' classic text format (version 0.0.4), the only one that node_exporter's
+/// textfile collector reads.
+public struct PrometheusText: Sendable {
+  public private(set) var bytes: [UInt8] = []
+
+  public init() {}
+
+  /// Appends a metric with its samples.
+  ///
+  /// - Parameter samples: each has a value for each label of the metric. The format does not allow
+  ///   two samples with the same labels.
+  public mutating func append(_ metric: some MetricFamily, _ samples: [([String], Double)]) {
+    begin(metric)
+    let (name, labels) = (metric.name, metric.labels)
+    for (values, value) in samples { append(name, zip(labels, values), value) }
+  }
+
+  /// Appends a histogram.
   public mutating func append(
-    _ metric: Metric, _ samples: [([String], DurationHistogram)]
+    _ metric: some MetricFamily, _ samples: [([String], DurationHistogram)]
   ) {
-    guard begin(metric) else { return }
+    begin(metric)
     let (name, names) = (metric.name, metric.labels)
-    let bounds = DurationHistogram.bounds.map { Self.text($0) } + ["+Inf"]
     for (values, histogram) in samples {
+      let bounds = histogram.bounds.map { Self.text($0) } + ["+Inf"]
       let labels = Array(zip(names, values))
       var total = 0
       for (bound, count) in zip(bounds, histogram.counts) {
@@ -160,11 +192,9 @@ public struct MetricsText: Sendable {
     }
   }
 
-  private mutating func begin(_ metric: Metric) -> Bool {
-    guard includesProfiles || !metric.namesProfiles else { return false }
+  private mutating func begin(_ metric: some MetricFamily) {
     bytes += "# HELP \(metric.name) \(metric.help)\n".utf8
     bytes += "# TYPE \(metric.name) \(metric.kind.rawValue)\n".utf8
-    return true
   }
 
   private mutating func append(

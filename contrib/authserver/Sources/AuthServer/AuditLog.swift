@@ -98,7 +98,7 @@ public actor AuditLog {
       let notes = batch.flatMap(\.notes)
       try await store.commit(
         Self.latest(batch.flatMap(\.identities)), notes: notes, chain: chain, now: now())
-      metrics.count("credd_authserver_audit_entries_total", by: notes.count)
+      metrics.count(.auditEntries, by: notes.count)
       faults.end()
       for item in batch { item.continuation.resume() }
     } catch let error as StoreError where error.isPassing {

@@ -128,13 +128,8 @@ public struct CognitoClient: Cognito {
     let start = ContinuousClock.now
     var result = "ok"
     defer {
-      let seconds = (ContinuousClock.now - start) / .seconds(1)
-      metrics.observe(
-        "credd_authserver_upstream_duration_seconds", "operation=\"\(operation)\"", seconds: seconds
-      )
-      metrics.count(
-        "credd_authserver_upstream_requests_total",
-        "operation=\"\(operation)\",result=\"\(result)\"")
+      metrics.observe(.upstreamDuration, operation, time: .now - start)
+      metrics.count(.upstreamRequests, operation, result)
     }
     do {
       do {
@@ -180,7 +175,7 @@ public struct CognitoClient: Cognito {
     }
     if let end = keys.end {
       metrics.set(
-        "credd_authserver_aws_credentials_expiration_timestamp_seconds",
+        .credentialsExpiration,
         to: Double(end.milliseconds) / 1000)
     }
     let reply: HTTPClient.Reply

@@ -27,7 +27,7 @@ final class DatabaseFaults: Sendable {
   }
 
   func note(_ error: any Error) {
-    metrics.set("credd_authserver_database_up", to: 0)
+    metrics.set(.databaseUp, to: 0)
     // Reasons differ from one request to the next.
     let kind = (error as? StoreError)?.kind ?? "\(type(of: error))"
     let time = now()
@@ -50,7 +50,7 @@ final class DatabaseFaults: Sendable {
 
   /// Something was written.
   func end() {
-    metrics.set("credd_authserver_database_up", to: 1)
+    metrics.set(.databaseUp, to: 1)
     let wasSaid = state.withLock { state in
       defer { state.isSaid = false }
       return state.isSaid

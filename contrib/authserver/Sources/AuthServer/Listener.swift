@@ -94,7 +94,7 @@ struct Listener: Sendable {
 
   private static func failure(_ address: String, _ error: any Error) -> ServerFailure {
     let number = (error as? IOError)?.errnoCode
-    let reason = number.map { unsafe String(cString: strerror($0)) } ?? "\(error)"
+    let reason = number.map { SystemError($0).description } ?? "\(error)"
     return ServerFailure("\(address) cannot be listened on: \(reason)")
   }
 

@@ -85,6 +85,6 @@ final class OpenConnections: Sendable {
   }
 
   private func show(_ count: Int) {
-    metrics?.set("credd_authserver_connections", to: Double(count))
+    metrics?.set(.connections, to: Double(count))
   }
 }

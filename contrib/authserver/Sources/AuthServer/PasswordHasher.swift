@@ -82,12 +82,12 @@ public final class PasswordHasher: Sendable {
         show(count)
       }
     }
-    metrics.count("credd_authserver_hashes_total")
+    metrics.count(.hashes)
     return try await threads.runIfActive { try body() }
   }
 
   private func show(_ count: Int) {
-    metrics.set("credd_authserver_hashes_waiting", to: Double(count))
+    metrics.set(.hashesWaiting, to: Double(count))
   }
 
   private static func failure(_ code: Int32) -> Refusal {

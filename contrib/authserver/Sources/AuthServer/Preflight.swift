@@ -32,7 +32,7 @@ public struct Preflight: Sendable {
     case .process(let command):
       var state = stat()
       guard unsafe stat(command[0], &state) == 0, unsafe access(command[0], X_OK) == 0 else {
-        return ["credential_process: \(command[0]) cannot be run: \(Self.reason)"]
+        return ["credential_process: \(command[0]) cannot be run: \(SystemError.last)"]
       }
       return state.st_mode & S_IFMT == S_IFREG
         ? [] : ["credential_process: \(command[0]) is not a program"]
@@ -56,7 +56,7 @@ public struct Preflight: Sendable {
       // The server makes it.
       if unsafe access(path, F_OK) != 0, errno == ENOENT { return nil }
       if unsafe access(path, R_OK | W_OK) != 0 {
-        return "\(path) cannot be written: \(Self.reason)"
+        return "\(path) cannot be written: \(SystemError.last)"
       }
     }
     do {
@@ -67,6 +67,4 @@ public struct Preflight: Sendable {
       return try fault.get()
     } catch { return "\(error)" }
   }
-
-  private static var reason: String { unsafe String(cString: strerror(errno)) }
 }

@@ -47,7 +47,7 @@ private struct RunningProgram: ~Copyable {
       var pair: [Int32] = [-1, -1]
       guard unsafe pipe(&pair) == 0 else {
         for end in ends { close(end) }
-        throw ProgramRun.Failure(description: "no pipe: errno \(errno)")
+        throw ProgramRun.Failure(description: "no pipe: \(SystemError.last)")
       }
       ends += pair
     }
@@ -57,7 +57,7 @@ private struct RunningProgram: ~Copyable {
     guard code == 0 else {
       close(ends[0])
       close(ends[2])
-      throw ProgramRun.Failure(description: "it cannot be started: errno \(code)")
+      throw ProgramRun.Failure(description: "it cannot be started: \(SystemError(code))")
     }
     self.pid = pid
     pipes = [ends[0], ends[2]]
@@ -89,7 +89,7 @@ private struct RunningProgram: ~Copyable {
       case -1 where errno != EINTR:
         // It is nobody's child of ours any more, and its number may be another's.
         hasEnded = true
-        throw ProgramRun.Failure(description: "nobody knows how it ended: errno \(errno)")
+        throw ProgramRun.Failure(description: "nobody knows how it ended: \(SystemError.last)")
       default:
         _ = try Self.left(until: end)
         usleep(2000)
@@ -156,19 +156,4 @@ private func spawn(
     }
   }
   return (code, pid)
-}
-
-/// C's form of texts: an array of pointers, with a null one at its end.
-private func withCStrings<R>(
-  _ texts: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> R
-) -> R {
-  let pointers = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(
-    capacity: texts.count + 1)
-  for (index, text) in texts.enumerated() { unsafe pointers[index] = strdup(text) }
-  unsafe pointers[texts.count] = nil
-  defer {
-    for index in texts.indices { unsafe free(pointers[index]) }
-    unsafe pointers.deallocate()
-  }
-  return unsafe body(pointers)
 }

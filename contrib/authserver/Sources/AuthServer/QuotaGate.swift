@@ -50,7 +50,7 @@ public actor QuotaGate {
 
   private func pump() async {
     while admission.count > 0 {
-      metrics.set("credd_authserver_quota_waiting", to: Double(admission.count))
+      metrics.set(.quotaWaiting, to: Double(admission.count))
       do {
         let calls = try await store.takeQuota(admission.slice, rate: rate)
         for id in admission.add(calls, at: now()) { end(id, .success(())) }
@@ -62,7 +62,7 @@ public actor QuotaGate {
       guard admission.count > 0 else { break }
       try? await Task.sleep(for: .milliseconds(admission.interval.milliseconds))
     }
-    metrics.set("credd_authserver_quota_waiting", to: 0)
+    metrics.set(.quotaWaiting, to: 0)
     isPumping = false
   }
 
@@ -71,7 +71,7 @@ public actor QuotaGate {
   }
 
   private func refusal(_ retryAfter: Int) -> Refusal {
-    metrics.count("credd_authserver_tokens_total", "result=\"quota\"")
+    metrics.count(.tokens, "quota")
     return Refusal(
       429, "Throttled", "the quota for tokens is used up for the moment", retryAfter: retryAfter)
   }

@@ -46,11 +46,8 @@ struct Routes: Responder {
       response = Response(refusal(error))
     }
     // Paths that are none come from outside: they get one label together.
-    let label = "route=\"\(route)\""
-    let seconds = (ContinuousClock.now - start) / .seconds(1)
-    metrics.count(
-      "credd_authserver_requests_total", "\(label),status=\"\(response.status)\"")
-    metrics.observe("credd_authserver_request_duration_seconds", label, seconds: seconds)
+    metrics.count(.requests, route, String(response.status))
+    metrics.observe(.requestDuration, route, time: .now - start)
     return response
   }
 
@@ -132,7 +129,8 @@ struct Routes: Responder {
   }
 
   /// Logins of other providers make long bodies. They are read from hosts that are enrolled, a few at
-  /// once; a token that only looks like one gets no memory.
+  /// once; a token that only looks like one gets no memory. They are counted by host, from whatever sources
+  /// its token comes, because hosts behind one address must not stop each other.
   private func tokenBody(_ request: Request, _ asking: AskingHost) async throws -> TokenBody {
     if let length = request.headers.first(name: "content-length").flatMap({ Int($0) }),
       length <= Limits.smallBodyBytes

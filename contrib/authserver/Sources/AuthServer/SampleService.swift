@@ -122,10 +122,10 @@ public struct SampleService: Sendable {
       try await store.useSignature(signature, of: user.text, now: now())
     else { throw try await refused(uid, from: address) }
     let recorded = try await store.identities(of: user.text).first { $0.pool == pool.name }?.id
-    let grant = TokenService.Grant(
+    let grant = TokenGrant(
       user: user, pool: pool, source: "sample", means: "sample", recorded: recorded,
       claimed: identityID, origin: RequestOrigin(address: address))
-    let token = try await tokens.issue(grant, isForced: false)
+    let token = try await tokens.tokens.token(for: grant, isForced: false)
     return try seal(
       SampleProtocol.tokenReply(
         pool: pool.identityPoolID, identityID: token.identityID, token: token.token), device.key)

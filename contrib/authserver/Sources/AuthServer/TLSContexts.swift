@@ -26,7 +26,7 @@ public final class TLSContexts: Sendable {
 
   private static func context(_ files: TLSFiles, _ metrics: Metrics) throws -> NIOSSLContext {
     let (context, end) = try files.context()
-    metrics.set("credd_authserver_certificate_expiration_timestamp_seconds", to: Double(end))
+    metrics.set(.certificateExpiration, to: Double(end))
     return context
   }
 }

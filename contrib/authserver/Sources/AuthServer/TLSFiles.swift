@@ -77,7 +77,7 @@ struct TLSFiles: Sendable {
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else {
       throw ServerFailure(
-        "\(name): \(path) cannot be read: \(unsafe String(cString: strerror(errno)))")
+        "\(name): \(path) cannot be read: \(SystemError.last)")
     }
     close(file)
   }

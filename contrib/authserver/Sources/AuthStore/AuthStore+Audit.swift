@@ -77,8 +77,8 @@ extension AuthStore {
   ) throws -> AuditHead {
     func end() throws -> AuditHead? {
       try connection.run(
-        "SELECT sequence, hash FROM audit_heads WHERE chain = ?" + lock, .text(chain)
-      ).first.map { AuditHead(chain: chain, sequence: try $0.integer(0), hash: try $0.text(1)) }
+        "SELECT chain, sequence, hash FROM audit_heads WHERE chain = ?" + lock, .text(chain)
+      ).first.map(head)
     }
     // It is there but for the first entry.
     if let head = try end() { return head }

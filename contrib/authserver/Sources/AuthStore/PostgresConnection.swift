@@ -58,8 +58,8 @@ import Glibc
       "client_encoding",
     ]
     let values = [url, "4", "credd-authserver", options, "5000", "UTF8"]
-    let made = unsafe withCStrings(keywords) { keywords in
-      unsafe withCStrings(values) { values in unsafe PQconnectdbParams(keywords, values, 1) }
+    let made = unsafe withConstants(keywords) { keywords in
+      unsafe withConstants(values) { values in unsafe PQconnectdbParams(keywords, values, 1) }
     }
     guard let made = unsafe made else { throw StoreError.unavailable("out of memory") }
     return unsafe made
@@ -119,7 +119,7 @@ import Glibc
     guard !texts.contains(where: { $0?.utf8.contains(0) ?? false }) else {
       throw StoreError.failed("a text holds a null byte")
     }
-    let isSent = unsafe withCStrings(texts) {
+    let isSent = unsafe withConstants(texts) {
       let count = Int32(texts.count)
       return unsafe isPooled
         ? PQsendQueryParams(handle, statement, count, nil, $0, nil, nil, 0)
@@ -229,21 +229,11 @@ import Glibc
   }
 }
 
-/// C's form of texts: an array of pointers, with a null one at its end.
-private func withCStrings<R>(
-  _ texts: [String?], _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> R
+/// The texts as libpq takes them, which writes to none.
+private func withConstants<R>(
+  _ texts: [String?], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> R
 ) -> R {
-  var buffer: [CChar] = []
-  var starts: [Int?] = []
-  for text in texts {
-    starts.append(text == nil ? nil : buffer.count)
-    if let text { buffer += text.utf8.map { CChar(bitPattern: $0) } + [0] }
-  }
-  return unsafe buffer.withUnsafeBufferPointer { bytes in
-    var pointers = unsafe starts.map { start in
-      unsafe start.flatMap { unsafe bytes.baseAddress?.advanced(by: $0) }
-    }
-    unsafe pointers.append(nil)
-    return unsafe pointers.withUnsafeBufferPointer { unsafe body($0.baseAddress) }
+  unsafe withCStrings(texts) { pointers in
+    unsafe body(UnsafeRawPointer(pointers).assumingMemoryBound(to: UnsafePointer<CChar>?.self))
   }
 }

@@ -1,3 +1,4 @@
+import AuthCore
 import CSQLite
 import Glibc
 
@@ -10,8 +11,7 @@ public enum SQLiteFolder {
   public static func fault(of path: String) -> String? {
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     guard unsafe access(folder, W_OK | X_OK) == 0 else {
-      let reason = unsafe String(cString: strerror(errno))
-      return "the folder \(folder) cannot be written: \(reason)"
+      return "the folder \(folder) cannot be written: \(SystemError.last)"
     }
     var system = statfs()
     guard unsafe statfs(folder, &system) == 0 else { return nil }

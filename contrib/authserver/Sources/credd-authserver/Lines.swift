@@ -1,3 +1,4 @@
+import AuthCore
 import Glibc
 
 /// The lines of a file, one after the other, however long it is. `-` is standard input.
@@ -19,7 +20,7 @@ final class Lines: Sequence, IteratorProtocol {
   deinit { if descriptor > 0 { close(descriptor) } }
 
   private static func failed(_ path: String) -> Failed {
-    Failed("\(path) cannot be read: \(unsafe String(cString: strerror(errno)))", .unavailable)
+    Failed("\(path) cannot be read: \(SystemError.last)", .unavailable)
   }
 
   /// Without its end.

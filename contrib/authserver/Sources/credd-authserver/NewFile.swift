@@ -1,3 +1,4 @@
+import AuthCore
 import Glibc
 
 /// A file that is written beside its place, for its owner alone, and appears there once it is whole. No
@@ -44,7 +45,7 @@ final class NewFile {
   }
 
   private static func failed(_ path: String) -> Failed {
-    Failed("\(path) cannot be written: \(unsafe String(cString: strerror(errno)))", .unavailable)
+    Failed("\(path) cannot be written: \(SystemError.last)", .unavailable)
   }
 
   func write(_ bytes: [UInt8]) throws {

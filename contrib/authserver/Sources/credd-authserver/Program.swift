@@ -127,7 +127,7 @@ struct Common: ParsableArguments {
     let (uid, gid) = unsafe (user.pointee.pw_uid, user.pointee.pw_gid)
     guard uid != 0 else { return }
     guard unsafe initgroups(name, gid) == 0, setgid(gid) == 0, setuid(uid) == 0 else {
-      throw Failed("this cannot go on as \(name): \(errno)", .unavailable)
+      throw Failed("this cannot go on as \(name): \(SystemError.last)", .unavailable)
     }
   }
 
@@ -195,57 +195,4 @@ struct Common: ParsableArguments {
 
 extension Timestamp {
   static var now: Timestamp { Timestamp(Date.now) }
-}
-
-struct Serve: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Run the server.")
-  @OptionGroup var common: Common
-  @Option(help: "debug, info, notice, warning or error.")
-  var logLevel = "info"
-  @Flag(help: "Say all that is wrong with the configuration and what it names; change nothing.")
-  var check = false
-
-  func run() async throws {
-    guard let level = Logger.Level(rawValue: logLevel) else {
-      throw Failed(
-        "--log-level \(logLevel.visible) is not debug, info, notice, warning or error", .usage)
-    }
-    LoggingSystem.bootstrap { _ in StructuredLog(level: level) }
-    guard !check else { return try await common.check() }
-    var options = Server.Options(
-      configuration: try common.read(), log: Logger(label: "credd-authserver"))
-    options.environment = ProcessInfo.processInfo.environment
-    options.hostName = Common.hostName
-    options.processors = ProcessInfo.processInfo.activeProcessorCount
-    let server: Server
-    do {
-      server = try await Server(options)
-    } catch let error as StoreError {
-      throw Failed(error, of: options.configuration.database)
-    }
-    do { try await server.run() } catch let failure as ServerFailure {
-      throw Failed(failure.description, .unavailable)
-    }
-  }
-}
-
-struct Migrate: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    abstract: "Bring the database's schema up to date; serve does it too.")
-  @OptionGroup var common: Common
-
-  func run() async throws {
-    let configuration = try common.read()
-    do {
-      try common.becomeOwner(of: configuration.database)
-      let store = try AuthStore(configuration.database)
-      let before = try await store.migrate()
-      await store.close()
-      try common.say(
-        "schema version \(AuthStore.schemaVersion), was \(before)",
-        ["version": .number(Int64(AuthStore.schemaVersion)), "was": .number(Int64(before))])
-    } catch let error as StoreError {
-      throw Failed(error, of: configuration.database)
-    }
-  }
 }

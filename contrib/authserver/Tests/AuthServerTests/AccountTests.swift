@@ -1,10 +1,11 @@
 import AuthCore
-import AuthServer
 import AuthStore
 import AuthTestSupport
 import Foundation
 import NIOHTTP1
 import Testing
+
+@testable import AuthServer
 
 /// Registration, sign-in, sign-out.
 struct AccountTests {
@@ -85,9 +86,9 @@ struct AccountTests {
       ]
       var bodies: Set<String> = []
       for (name, password) in tries {
-        let before = test.server.metrics.value(of: "credd_authserver_hashes_total")
+        let before = test.server.metrics.value(of: .hashes)
         let reply = try await test.login(host, name, password)
-        #expect(test.server.metrics.value(of: "credd_authserver_hashes_total") == before + 1)
+        #expect(test.server.metrics.value(of: .hashes) == before + 1)
         #expect(reply.status == 401)
         bodies.insert(reply.body)
       }

@@ -171,7 +171,7 @@ struct ShareTests {
         }
         // Nobody is told more than that.
         #expect(Set(statuses) == [403, 429] && statuses == statuses.sorted())
-        #expect(test.server.metrics.value(of: "credd_authserver_hashes_total") == 0)
+        #expect(test.server.metrics.value(of: .hashes) == 0)
       })
   }
 

@@ -12,6 +12,8 @@ struct MetricUserTests {
   private static let tests = "credd-authserver.rules.test.yml"
   private static let dashboard = "grafana-dashboard-authserver.json"
 
+  private static let all = Set(Metric.allCases.map(\.name))
+
   private static func text(_ file: String) throws -> String {
     try String(contentsOfFile: folder + "/" + file, encoding: .utf8)
   }
@@ -24,11 +26,11 @@ struct MetricUserTests {
   @Test(arguments: [rules, tests, dashboard])
   func onlyMetricsThatThereAreAreUsed(_ file: String) throws {
     let names = Self.names(in: try Self.text(file))
-    #expect(!names.isEmpty && names.isSubset(of: Metrics.names), "\(names)")
+    #expect(!names.isEmpty && names.isSubset(of: Self.all), "\(names)")
   }
 
   @Test func theDashboardShowsEveryMetric() throws {
-    #expect(Metrics.names.subtracting(Self.names(in: try Self.text(Self.dashboard))) == [])
+    #expect(Self.all.subtracting(Self.names(in: try Self.text(Self.dashboard))) == [])
   }
 
   @Test func everyAlertFiresWhenItShould() throws {
@@ -50,6 +52,28 @@ struct MetricUserTests {
       try test.server.metrics.text
         .write(toFile: folder.path + "/metrics", atomically: false, encoding: .utf8)
       try promtool("check metrics <\(folder.path)/metrics")
+    }
+  }
+
+  @Test func valuesStandInLabelsAsTheyAre() {
+    let metrics = Metrics()
+    metrics.count(.requests, "/v1/token", "200", by: 2)
+    metrics.observe(.requestDuration, #"a"b"#, time: .milliseconds(250))
+    let name = "credd_authserver_request"
+    #expect(
+      metrics.text.hasPrefix(
+        """
+        # HELP \(name)_duration_seconds Time to answer, by route.
+        # TYPE \(name)_duration_seconds histogram
+        \(name)_duration_seconds_bucket{route="a\\"b",le="0.001"} 0
+
+        """))
+    for line in [
+      #"_duration_seconds_bucket{route="a\"b",le="0.5"} 1"#,
+      #"_duration_seconds_bucket{route="a\"b",le="10"} 1"#,
+      #"_duration_seconds_sum{route="a\"b"} 0.25"#, #"s_total{route="/v1/token",status="200"} 2"#,
+    ] {
+      #expect(metrics.text.contains("\n\(name)\(line)\n"), "\(line)")
     }
   }
 

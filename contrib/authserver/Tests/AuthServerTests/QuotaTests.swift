@@ -1,9 +1,10 @@
 import AuthCore
-import AuthServer
 import AuthStore
 import AuthTestSupport
 import Foundation
 import Testing
+
+@testable import AuthServer
 
 /// The gate before Cognito, with a database. What it decides is tried in AuthCore's tests.
 struct QuotaTests {
@@ -63,7 +64,7 @@ struct QuotaTests {
     // They come back one after the other.
     #expect(Set(refused.map(\.retryAfter)).count >= 4)
     #expect(
-      metrics.value(of: "credd_authserver_tokens_total", "result=\"quota\"") == refused.count)
+      metrics.value(of: .tokens, "quota") == refused.count)
     await store.close()
   }
 
