@@ -28,6 +28,17 @@ extension WallTime {
     self.init(milliseconds: seconds * 1000)
   }
 
+  /// `Sun, 06 Nov 1994 08:49:37 GMT`, which ``init(httpDate:)`` reads. Fractions are cut off.
+  public var httpDate: String {
+    let text = iso8601
+    let (date, clock) = (text.prefix(10).split(separator: "-"), text.dropFirst(11).prefix(8))
+    let month = Int(date[1]).map { Self.months[$0 - 1] } ?? ""
+    // The first day of 1970 was a Thursday.
+    let day = milliseconds.dividedDown(by: 86_400_000) + 3
+    let weekday = Self.weekdays[Int(day - day.dividedDown(by: 7) * 7)]
+    return "\(weekday), \(date[2]) \(month) \(date[0]) \(clock) GMT"
+  }
+
   /// `06 Nov 1994 08:49:37 GMT`.
   private static func fixedDate(_ scanner: inout TimeScanner) -> CivilTime? {
     guard let day = scanner.number(digits: 2), scanner.take(" "),

@@ -66,6 +66,14 @@ struct WallTimeTests {
     expect(WallTime(httpDate: text), equals: WallTime(milliseconds: 784_111_777_000))
   }
 
+  @Test(arguments: [
+    "Sun, 06 Nov 1994 08:49:37 GMT", "Thu, 01 Jan 1970 00:00:00 GMT",
+    "Wed, 31 Dec 1969 23:59:59 GMT", "Thu, 29 Feb 2024 12:00:00 GMT",
+  ])
+  func writesAnHTTPDate(text: String) throws {
+    expect(try #require(WallTime(httpDate: text)).httpDate, equals: text)
+  }
+
   @Test func twoDigitsOfAYearPivotAt70() {
     expect(
       WallTime(httpDate: "Monday, 06-Nov-69 08:49:37 GMT")?.iso8601, equals: "2069-11-06T08:49:37Z")

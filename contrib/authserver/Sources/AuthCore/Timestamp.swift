@@ -39,19 +39,6 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     else { return nil }
     self.init(time)
   }
-
-  /// `Fri, 02 Jan 2026 03:04:05 GMT`, as HTTP wants it.
-  public var httpDate: String {
-    let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
-    let months = [
-      "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ]
-    let text = iso8601
-    let parts = text.prefix(10).split(separator: "-")
-    let month = Int(parts[1]).map { months[$0 - 1] } ?? ""
-    let day = days[Int(milliseconds / 86_400_000 % 7)]
-    return "\(day), \(parts[2]) \(month) \(parts[0]) \(text.dropFirst(11).prefix(8)) GMT"
-  }
 }
 
 /// A length of time.

@@ -232,21 +232,3 @@ extension JSONValue {
     return elements.compactMap(\.text)
   }
 }
-
-extension HTTPClient {
-  /// One request of credd's form.
-  fileprivate func send(
-    _ request: CredCore.HTTPRequest, within time: Interval, upTo limit: Int
-  ) async throws(Failure) -> Reply {
-    guard let url = try? HTTPURL(request.url) else {
-      throw Failure("it is no address of a server")
-    }
-    var headers: HTTPHeaders = ["Host": url.authority]
-    for header in request.headers {
-      headers.add(name: header.name, value: String(decoding: header.value.bytes, as: UTF8.self))
-    }
-    return try await send(
-      .POST, url.path, to: Origin(url), headers: headers, body: request.body.bytes, within: time,
-      upTo: limit)
-  }
-}

@@ -152,6 +152,24 @@ public final class HTTPClient: Sendable {
   }
 }
 
+extension HTTPClient {
+  /// One request of credd's form.
+  func send(
+    _ request: CredCore.HTTPRequest, within time: Interval, upTo limit: Int
+  ) async throws(Failure) -> Reply {
+    guard let url = try? HTTPURL(request.url) else {
+      throw Failure("it is no address of a server")
+    }
+    var headers: HTTPHeaders = ["Host": url.authority]
+    for header in request.headers {
+      headers.add(name: header.name, value: String(decoding: header.value.bytes, as: UTF8.self))
+    }
+    return try await send(
+      .POST, url.path, to: Origin(url), headers: headers, body: request.body.bytes, within: time,
+      upTo: limit)
+  }
+}
+
 extension HTTPClient.Origin {
   /// What the certificate must name; nil for an IP address, which TLS compares itself.
   fileprivate var name: String? {

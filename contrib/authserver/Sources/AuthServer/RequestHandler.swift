@@ -1,4 +1,5 @@
 import AuthCore
+import struct CredCore.WallTime
 import FoundationEssentials
 import NIOCore
 import NIOHTTP1
@@ -172,7 +173,7 @@ private final class HTTPDates: Sendable {
     let now = Date.now
     let second = Int64(now.timeIntervalSince1970)
     return kept.withLock { kept in
-      if kept.second != second { kept = (second, Timestamp(now).httpDate) }
+      if kept.second != second { kept = (second, Timestamp(now).wallTime.httpDate) }
       return kept.text
     }
   }

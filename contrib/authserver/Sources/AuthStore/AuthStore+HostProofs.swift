@@ -7,19 +7,10 @@ extension AuthStore {
   public func facts(
     of proof: HostProof, session: Ticket?, user: String, pool: String, now: Timestamp
   ) async throws -> CallbackFacts? {
-    let columns = """
-      u.identifier, u.kind, u.password, u.disabled, u.created, i.identity_id,
-      s.id, s.hash, s.host, s.identifier, s.provider, s.created, s.expires
-      """
-    let tables = """
-      LEFT JOIN users u ON u.identifier = ?
-      LEFT JOIN identities i ON i.pool = ? AND i.identifier = ?
-      LEFT JOIN sessions s ON s.id = ?
-      """
     let values: [SQLValue] = [
       .text(user), .text(pool), .text(user), .text(session?.id ?? ""),
     ]
-    let row = try await row(of: proof, ", " + columns, tables, values, now)
+    let row = try await row(of: proof, Self.callback, values, now)
     guard let row else { return nil }
     var facts = CallbackFacts(host: try Self.enrolment(row))
     facts.user = try Self.user(row, from: 16)
@@ -35,25 +26,50 @@ extension AuthStore {
 
   /// The host alone.
   public func host(of proof: HostProof, now: Timestamp) async throws -> Enrolment? {
-    try await row(of: proof, "", "", [], now).map(Self.enrolment)
+    try await row(of: proof, Self.alone, [], now).map(Self.enrolment)
   }
 
+  /// What finds a host with more columns of more tables, by either proof.
+  private struct Statements {
+    let byCertificate: String
+    let byTicket: String
+
+    init(_ columns: String = "", _ tables: String = "") {
+      byCertificate =
+        "SELECT \(AuthStore.hostColumns)\(columns) FROM \(AuthStore.hostTables) \(tables) "
+        + "WHERE h.name = ?"
+      byTicket =
+        "SELECT \(AuthStore.hostColumns)\(columns), t.hash FROM host_tokens t "
+        + "JOIN hosts h ON h.name = t.host \(AuthStore.groupOfHost) \(tables) "
+        + "WHERE t.id = ? AND (t.expires IS NULL OR t.expires > ?)"
+    }
+  }
+
+  private static let alone = Statements()
+  private static let callback = Statements(
+    """
+    , u.identifier, u.kind, u.password, u.disabled, u.created, i.identity_id,
+    s.id, s.hash, s.host, s.identifier, s.provider, s.created, s.expires
+    """,
+    """
+    LEFT JOIN users u ON u.identifier = ?
+    LEFT JOIN identities i ON i.pool = ? AND i.identifier = ?
+    LEFT JOIN sessions s ON s.id = ?
+    """)
+
   private func row(
-    of proof: HostProof, _ columns: String, _ tables: String, _ values: [SQLValue],
-    _ now: Timestamp
+    of proof: HostProof, _ statements: Statements, _ values: [SQLValue], _ now: Timestamp
   ) async throws -> SQLRow? {
     switch proof {
     case .certificate(let name):
-      let sql =
-        "SELECT \(Self.hostColumns)\(columns) FROM \(Self.hostTables) \(tables) WHERE h.name = ?"
-      return try await database.read { try $0.run(sql, values + [.text(name)]).first }
+      return try await database.read {
+        try $0.run(statements.byCertificate, values + [.text(name)]).first
+      }
     case .ticket(let ticket):
-      let sql =
-        "SELECT \(Self.hostColumns)\(columns), t.hash FROM host_tokens t "
-        + "JOIN hosts h ON h.name = t.host \(Self.groupOfHost) \(tables) "
-        + "WHERE t.id = ? AND (t.expires IS NULL OR t.expires > ?)"
       let row = try await database.read {
-        try $0.run(sql, values + [.text(ticket.id), .integer(now.milliseconds)]).first
+        try $0.run(
+          statements.byTicket, values + [.text(ticket.id), .integer(now.milliseconds)]
+        ).first
       }
       guard let row, let hash = row.optionalText(row.values.count - 1), ticket.matches(hash: hash)
       else { return nil }
