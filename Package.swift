@@ -43,6 +43,7 @@ let package = Package(
     .executable(name: "credd-sandbox", targets: ["credd-sandbox"]),
     // For contrib/authserver, a package of its own.
     .library(name: "CredCore", targets: ["CredCore"]),
+    .library(name: "FuzzTargets", targets: ["FuzzTargets", "SeededRandom"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),

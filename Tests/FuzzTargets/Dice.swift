@@ -21,11 +21,11 @@ extension Dice {
     elements[number(elements.count)]
   }
 
-  mutating func bytes(_ count: Int) -> [UInt8] {
+  public mutating func bytes(_ count: Int) -> [UInt8] {
     (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
   }
 
-  mutating func text(_ alphabet: String, _ length: ClosedRange<Int>) -> String {
+  public mutating func text(_ alphabet: String, _ length: ClosedRange<Int>) -> String {
     let characters = Array(alphabet)
     return String((0..<number(in: length)).map { _ in pick(characters) })
   }

@@ -1,8 +1,18 @@
 public import SeededRandom
 
+/// A reader that is fuzzed. The authentication server has readers of its own.
+public protocol FuzzedReader: Sendable {
+  /// Reads `bytes` once.
+  func judge(_ bytes: [UInt8]) -> Verdict
+  /// An input made from the reader's grammar.
+  func made(_ dice: inout Dice) -> [UInt8]
+  /// Of the grammar, to be put into an input.
+  var pieces: [String] { get }
+}
+
 /// The readers of bytes from outside, one target each. For any bytes they must not trap, must keep
 /// what the documents promise, and must come to the same answer as a second, simpler reading.
-public enum FuzzTarget: String, Sendable, CaseIterable {
+public enum FuzzTarget: String, Sendable, CaseIterable, FuzzedReader {
   case json
   /// The framer and request lines.
   case line
@@ -36,7 +46,6 @@ public enum FuzzTarget: String, Sendable, CaseIterable {
   /// Requests to the endpoint.
   case endpoint
 
-  /// Reads `bytes` once.
   public func judge(_ bytes: [UInt8]) -> Verdict {
     switch self {
     case .json: judgeJSON(bytes)
@@ -61,7 +70,6 @@ public enum FuzzTarget: String, Sendable, CaseIterable {
     }
   }
 
-  /// An input made from the target's grammar.
   public func made(_ dice: inout Dice) -> [UInt8] {
     switch self {
     case .json:
@@ -89,30 +97,7 @@ public enum FuzzTarget: String, Sendable, CaseIterable {
     }
   }
 
-  /// `bytes` with damage, some of it with pieces of the target's grammar.
-  public func damaged(_ bytes: [UInt8], _ dice: inout Dice) -> [UInt8] {
-    var bytes = bytes
-    let other = made(&dice)
-    for _ in 0...dice.number(3) { dice.damage(&bytes, with: other, pieces: pieces) }
-    return bytes
-  }
-
-  /// The input of a seed: one of the corpus or one of the grammar, as it is or damaged.
-  public func input(seed: UInt64, corpus: [[UInt8]]) -> [UInt8] {
-    var dice = Dice(seed: seed)
-    // A reader is lost in damage: most inputs are as the grammar makes them.
-    switch dice.number(8) {
-    case 0..<5: return made(&dice)
-    case 5 where !corpus.isEmpty:
-      let bytes = dice.pick(corpus)
-      return damaged(bytes, &dice)
-    default:
-      let bytes = made(&dice)
-      return damaged(bytes, &dice)
-    }
-  }
-
-  private var pieces: [String] {
+  public var pieces: [String] {
     let json = [
       "{", "}", "[", "]", ":", ",", "\"", "\\u", "\\ud800", "null", "true", "-", "1e9", "{}",
     ]
@@ -140,6 +125,31 @@ public enum FuzzTarget: String, Sendable, CaseIterable {
         "Authorization: ", "\u{0}", "\t", "%2F",
       ]
     case .identities: return ["\t", "\n", "%", "%41", "end 1", "user", "guest", "\u{0}", "é"]
+    }
+  }
+}
+
+extension FuzzedReader {
+  /// `bytes` with damage, some of it with pieces of the target's grammar.
+  public func damaged(_ bytes: [UInt8], _ dice: inout Dice) -> [UInt8] {
+    var bytes = bytes
+    let other = made(&dice)
+    for _ in 0...dice.number(3) { dice.damage(&bytes, with: other, pieces: pieces) }
+    return bytes
+  }
+
+  /// The input of a seed: one of the corpus or one of the grammar, as it is or damaged.
+  public func input(seed: UInt64, corpus: [[UInt8]]) -> [UInt8] {
+    var dice = Dice(seed: seed)
+    // A reader is lost in damage: most inputs are as the grammar makes them.
+    switch dice.number(8) {
+    case 0..<5: return made(&dice)
+    case 5 where !corpus.isEmpty:
+      let bytes = dice.pick(corpus)
+      return damaged(bytes, &dice)
+    default:
+      let bytes = made(&dice)
+      return damaged(bytes, &dice)
     }
   }
 }

@@ -13,7 +13,7 @@ public enum Verdict: Sendable, Equatable {
   }
 
   /// Compares what the daemon read with the second reading. Nil is a refusal.
-  static func of<Value: Equatable>(
+  public static func of<Value: Equatable>(
     _ what: String, _ value: Value?, _ second: Value?
   ) -> Verdict {
     switch (value, second) {
@@ -27,13 +27,13 @@ public enum Verdict: Sendable, Equatable {
   }
 
   /// One verdict of several readers of one input: a fault, else accepted by any of them.
-  static func all(_ verdicts: [Verdict]) -> Verdict {
+  public static func all(_ verdicts: [Verdict]) -> Verdict {
     if let fault = verdicts.first(where: { $0.fault != nil }) { return fault }
     return verdicts.contains(.accepted) ? .accepted : .refused
   }
 
   /// A fault unless the property holds.
-  static func check(_ property: Bool, _ fault: @autoclosure () -> String) -> Verdict {
+  public static func check(_ property: Bool, _ fault: @autoclosure () -> String) -> Verdict {
     property ? .refused : .fault(fault())
   }
 }

@@ -11,6 +11,7 @@ let strict: [SwiftSetting] = [
 ]
 
 let credCore: Target.Dependency = .product(name: "CredCore", package: "credd")
+let fuzzTargets: Target.Dependency = .product(name: "FuzzTargets", package: "credd")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
@@ -58,8 +59,13 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: strict),
+    // What reads other people's bytes, to be fuzzed by scripts/fuzz.
+    .target(
+      name: "AuthFuzzTargets", dependencies: ["AuthCore", "COpenSSL", credCore, fuzzTargets],
+      path: "Tests/FuzzTargets", swiftSettings: strict),
     .testTarget(
-      name: "AuthCoreTests", dependencies: ["AuthCore", credCore], swiftSettings: strict),
+      name: "AuthCoreTests",
+      dependencies: ["AuthCore", "AuthFuzzTargets", credCore, fuzzTargets], swiftSettings: strict),
     .testTarget(
       name: "AuthStoreTests", dependencies: ["AuthCore", "AuthStore", "AuthTestSupport"],
       swiftSettings: strict),

@@ -1,14 +1,14 @@
+import AuthFuzzTargets
 import FuzzTargets
 import Glibc
 import SeededRandom
 
 /// libFuzzer calls this with each input. `scripts/fuzz` builds it, not SwiftPM.
-private let target: FuzzTarget = {
+private let target: any FuzzedReader = {
   let name = unsafe getenv("FUZZ_TARGET").map { unsafe String(cString: $0) } ?? ""
-  guard let target = FuzzTarget(rawValue: name) else {
-    fatalError("FUZZ_TARGET is none of \(FuzzTarget.allCases.map(\.rawValue))")
-  }
-  return target
+  if let target = FuzzTarget(rawValue: name) { return target }
+  if let target = AuthFuzzTarget(rawValue: name) { return target }
+  fatalError("there is no target '\(name)'")
 }()
 
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -9,7 +9,7 @@ indirect enum JSONText {
 
 extension Dice {
   /// Texts that readers disagree about.
-  static let oddTexts = [
+  public static let oddTexts = [
     "", " ", "a", "é", "e\u{301}", "\u{212A}", "😀", "\u{202E}x", "\u{7F}", "\u{80}", "\u{FFFE}",
     "\u{FEFF}", "\n", "\t", "a\"b", "a\\b", "/", "..", "%2e", "{user}", "x\u{0}y", "\u{10FFFF}",
     "\u{D7FF}\u{E000}",

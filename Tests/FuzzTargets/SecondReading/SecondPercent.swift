@@ -1,8 +1,8 @@
 /// The second reading of `%XX` (RFC 3986 section 2.1): what lies between percent signs.
-enum SecondPercent {
+public enum SecondPercent {
   /// - Parameter isForm: whether a `+` is a space.
   /// - Returns: nil where a `%` is no escape.
-  static func decode(_ text: some Sequence<UInt8>, isForm: Bool = true) -> [UInt8]? {
+  public static func decode(_ text: some Sequence<UInt8>, isForm: Bool = true) -> [UInt8]? {
     let parts = Array(text).split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false)
     let plain = parts.enumerated().map { index, part in
       part.dropFirst(index > 0 ? 2 : 0).map { isForm && $0 == UInt8(ascii: "+") ? 0x20 : $0 }

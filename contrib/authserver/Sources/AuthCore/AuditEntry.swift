@@ -70,7 +70,8 @@ public struct AuditHead: Sendable, Equatable {
   public init?(_ text: String) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count >= 3, let sequence = Int64(parts[parts.count - 2]),
-      Hex.isHex(parts[parts.count - 1], count: 64)
+      // Not +7, nor 07.
+      "\(sequence)" == parts[parts.count - 2], Hex.isHex(parts[parts.count - 1], count: 64)
     else { return nil }
     self.init(
       chain: parts.dropLast(2).joined(separator: ":"), sequence: sequence,
@@ -146,9 +147,12 @@ public struct AuditVerifier: Sendable {
       uniquingKeysWith: { $0.union($1) })
     if let start, let hashes = expected.removeValue(forKey: start.sequence), hashes != [start.hash]
     {
-      fault = Self.differs(start.sequence, chain)
+      fault = Self.differs(start.sequence, chain.visible)
     }
   }
+
+  /// For messages: an archive can name any chain.
+  private var shown: String { head.chain.visible }
 
   private static func differs(_ sequence: Int64, _ chain: String) -> String {
     "entry \(sequence) of chain \(chain) is not the one that the log, or the chain's recorded end, "
@@ -158,9 +162,9 @@ public struct AuditVerifier: Sendable {
   /// Takes the next entry; after the first fault nothing more is looked at.
   public mutating func take(_ entry: AuditEntry) {
     guard fault == nil else { return }
-    let place = "entry \(entry.sequence) of chain \(head.chain)"
+    let place = "entry \(entry.sequence) of chain \(shown)"
     if entry.sequence != head.sequence + 1 {
-      fault = "entry \(head.sequence + 1) of chain \(head.chain) is missing"
+      fault = "entry \(head.sequence + 1) of chain \(shown) is missing"
     } else if entry.previous != head.hash {
       fault = "\(place) does not follow the one before it"
     } else if entry.hash != entry.computedHash {
@@ -168,7 +172,7 @@ public struct AuditVerifier: Sendable {
     } else if let hashes = expected.removeValue(forKey: entry.sequence),
       hashes != [entry.hash]
     {
-      fault = Self.differs(entry.sequence, head.chain)
+      fault = Self.differs(entry.sequence, shown)
     } else {
       head = AuditHead(chain: head.chain, sequence: entry.sequence, hash: entry.hash)
     }
@@ -184,9 +188,9 @@ public struct AuditVerifier: Sendable {
     guard fault == nil else { return }
     let hasMovedOn = isGrowing && (recorded.map { $0.sequence > head.sequence } ?? false)
     if let recorded, recorded != head, !hasMovedOn {
-      fault = "chain \(head.chain) ends at \(head.sequence), and should at \(recorded.sequence)"
+      fault = "chain \(shown) ends at \(head.sequence), and should at \(recorded.sequence)"
     } else if let missing = expected.keys.filter({ $0 > head.sequence }).min() {
-      fault = "entry \(missing) of chain \(head.chain), which the log names, is missing"
+      fault = "entry \(missing) of chain \(shown), which the log names, is missing"
     }
   }
 
@@ -195,7 +199,7 @@ public struct AuditVerifier: Sendable {
     guard fault == nil else { return }
     fault =
       head.sequence == 0
-      ? "chain \(head.chain), which the log names, is gone"
-      : "chain \(head.chain) has lost its recorded end"
+      ? "chain \(shown), which the log names, is gone"
+      : "chain \(shown) has lost its recorded end"
   }
 }

@@ -125,6 +125,6 @@ extension Configuration {
     }
     var reader = ConfigurationReader(hostName: hostName)
     reader.read(files)
-    return (reader.configuration, reader.errors, reader.hasDatabase)
+    return (reader.configuration, reader.errors.map(\.visible), reader.hasDatabase)
   }
 }

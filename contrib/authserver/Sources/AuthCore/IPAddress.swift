@@ -18,6 +18,8 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 
   /// Reads the usual spelling, `192.0.2.1` or `2001:db8::1`; nil for anything else.
   public init?(_ text: some StringProtocol) {
+    // C's reader stops at a null byte.
+    guard !text.utf8.contains(0) else { return nil }
     var four = in_addr()
     var six = in6_addr()
     if unsafe inet_pton(AF_INET, String(text), &four) == 1 {

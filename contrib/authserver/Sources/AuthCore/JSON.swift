@@ -60,11 +60,7 @@ public struct JSONObject: Sendable {
     }
     var texts: [String: String] = [:]
     for member in members {
-      let text = try text(member.value, "\(name).\(member.key)")
-      // The reader compares bytes; to a dictionary, two spellings of a letter are the same.
-      guard texts.updateValue(text, forKey: member.key) == nil else {
-        throw Invalid(reason: "\(name) has a key twice")
-      }
+      texts[member.key] = try text(member.value, "\(name).\(member.key)")
     }
     return texts
   }

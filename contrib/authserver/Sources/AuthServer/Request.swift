@@ -11,26 +11,20 @@ public protocol Responder: Sendable {
 /// One request. Its body may still be on its way.
 public struct Request: Sendable {
   public let method: HTTPMethod
-  public let path: String
-  /// Without the question mark.
-  public let query: String
+  private let target: RequestTarget
   public let headers: HTTPHeaders
   public let connection: Connection
   let body: RequestBody
+
+  public var path: String { target.path }
+  public var query: String { target.query }
 
   init(_ head: HTTPRequestHead, _ connection: Connection, _ body: RequestBody) {
     method = head.method
     headers = head.headers
     self.connection = connection
     self.body = body
-    let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    var path = parts[0]
-    // The form for proxies, which servers take too (RFC 9112, 3.2.2).
-    for scheme in ["http://", "https://"] where path.hasPrefix(scheme) {
-      path = path.dropFirst(scheme.count).drop { $0 != "/" }
-    }
-    self.path = String(path)
-    query = parts.count > 1 ? String(parts[1]) : ""
+    target = RequestTarget(head.uri)
   }
 }
 

@@ -108,7 +108,9 @@ struct Failed: Error, CustomStringConvertible {
   let kind: Kind
 
   init(_ description: String, _ kind: Kind = .data) {
-    self.description = description
+    // Parts of it come out of files and from the network.
+    self.description = description.split(separator: "\n", omittingEmptySubsequences: false)
+      .map { String($0).visible }.joined(separator: "\n")
     self.kind = kind
   }
 
