@@ -248,7 +248,8 @@ soak: $(OWN_BINARIES) ## REQUESTS of every kind; fails where memory or descripto
 .PHONY: sanitize
 sanitize: ## the tests under Address- and ThreadSanitizer, credd under valgrind; takes half an hour
 	$(need_swift)
-	$(INSTALL_PACKAGES) $(BUILD_PACKAGES) $(TEST_PACKAGES) $(SANITIZE_PACKAGES)
+	$(INSTALL_PACKAGES) $(BUILD_PACKAGES) $(TEST_PACKAGES) $(SANITIZE_PACKAGES) \
+	  $(AUTHSERVER_PACKAGES) $(AUTHSERVER_TEST_PACKAGES)
 	scripts/sanitize
 
 SEEDS ?= 1000
@@ -263,7 +264,8 @@ simulate: ## check the promises in SEEDS histories of a simulated host; FIRST= o
 .PHONY: mutate
 mutate: ## break each promise in a copy, and expect its tests to fail; takes an hour; ONLY= names of mutations
 	$(need_swift)
-	$(INSTALL_PACKAGES) $(BUILD_PACKAGES) $(TEST_PACKAGES)
+	$(INSTALL_PACKAGES) $(BUILD_PACKAGES) $(TEST_PACKAGES) \
+	  $(AUTHSERVER_PACKAGES) $(AUTHSERVER_TEST_PACKAGES)
 	nice scripts/mutate $(ONLY)
 
 TARGET ?= all
@@ -271,6 +273,7 @@ SECONDS ?= 60
 .PHONY: fuzz
 fuzz: ## feed TARGET made and mutated inputs for SECONDS each, all targets by default; SEED= repeats one
 	$(need_swift)
+	$(INSTALL_PACKAGES) $(AUTHSERVER_PACKAGES)
 	$(if $(SEED),scripts/fuzz seed $(TARGET) $(SEED),scripts/fuzz $(TARGET) $(SECONDS))
 
 .PHONY: format

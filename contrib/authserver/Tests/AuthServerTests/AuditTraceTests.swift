@@ -45,6 +45,16 @@ struct AuditTraceTests {
     }
   }
 
+  /// A password that was typed in the name's place, say.
+  @Test func whatWasTypedIsNotKept() async throws {
+    try await TestServer.run { test in
+      let host = try await test.enrol()
+      #expect(try await test.login(host, "three plain words").status == 401)
+      let entry = try #require(try await test.events("loginFailed").first)
+      #expect(try members(entry)["user"] == "unknown" && !entry.detail.contains("plain"))
+    }
+  }
+
   @Test(arguments: TestDatabase.allCases)
   func aHostThatIsRefusedAllTheTimeWritesFewEntries(_ database: TestDatabase) async throws {
     let time = Mutex(Timestamp(Date.now))

@@ -3,6 +3,7 @@ import AuthTestSupport
 import Foundation
 import Logging
 import NIOCore
+import NIOEmbedded
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
@@ -100,6 +101,18 @@ struct BalancerTests {
       })
   }
 
+  /// Tokens are taken in clear on this machine alone, and only the socket says what is on it.
+  @Test func whatABalancerSaysMakesNoConnectionPrivate() throws {
+    let channel = EmbeddedChannel()
+    channel.localAddress = try SocketAddress(ipAddress: "192.0.2.1", port: 8443)
+    channel.remoteAddress = try SocketAddress(ipAddress: "192.0.2.9", port: 1)
+    let balancer = try #require(Peer(of: channel))
+    let client = Peer(try #require(IPAddress("127.0.0.1")), behind: balancer)
+    #expect(client.address == "127.0.0.1")
+    #expect(!Connection(peer: client, isTLS: false, certificate: nil).isPrivate)
+    #expect(Connection(peer: client, isTLS: true, certificate: nil).isPrivate)
+  }
+
   @Test func theHeaderStandsBeforeTLS() async throws {
     let certificates = try TestCertificates()
     try certificates.issue("server", "DNS:localhost")
@@ -155,6 +168,28 @@ struct BalancerTests {
 
 /// What one source or one host may take of the server.
 struct ShareTests {
+  /// A balancer's connection is counted once it has said whose that is.
+  @Test(arguments: [true, false])
+  func aSourceHasItsShareOfTheConnections(_ isBalancers: Bool) {
+    let connections = OpenConnections(limit: 16, metrics: nil)
+    var open: [EmbeddedChannel] = []
+    func takes(_ source: String) -> Bool {
+      let channel = EmbeddedChannel()
+      do {
+        try connections.enter(channel, from: isBalancers ? nil : source)
+        if isBalancers { try connections.name(channel, source) }
+        open.append(channel)
+        return true
+      } catch {
+        _ = try? channel.finish()
+        return false
+      }
+    }
+    // Half of them, and one more.
+    #expect((0..<20).filter { _ in takes("a") } == Array(0..<9))
+    #expect(takes("b"))
+  }
+
   @Test func madeUpInvitationsCostNoHash() async throws {
     let now = Timestamp(Date.now)
     try await TestServer.run(
@@ -173,6 +208,18 @@ struct ShareTests {
         #expect(Set(statuses) == [403, 429] && statuses == statuses.sorted())
         #expect(test.server.metrics.value(of: .hashes) == 0)
       })
+  }
+
+  /// Before anything is read, and whatever becomes of it.
+  @Test func eachTryToRegisterCounts() async throws {
+    let now = Timestamp(Date.now)
+    try await TestServer.run(.sqlite, now: { now }) { test in
+      var statuses: [Int] = []
+      for _ in 0...Limits.registrations.burst {
+        statuses.append(try await test.json("/v1/register", ["Username": "zoe"]).status)
+      }
+      #expect(statuses.dropLast().allSatisfy { $0 == 400 } && statuses.last == 429)
+    }
   }
 
   @Test func longBodiesOfOneHostLeaveRoomForAnothers() async throws {

@@ -29,7 +29,7 @@ extension AuthFuzzTarget {
 
   private static func written(_ listen: Configuration.ListenAddress) -> String {
     switch listen {
-    case .network(let host, let port): "[\(host)]:\(port)"
+    case .network(let host, let port): (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
     case .unixSocket(let path): path
     case .systemd: "systemd"
     }
@@ -47,7 +47,7 @@ extension AuthFuzzTarget {
       ("tls_certificate", configuration.tlsCertificate), ("tls_key", configuration.tlsKey),
       ("client_ca_file", configuration.clientCAFile), ("database", database),
       ("registration", configuration.registration.rawValue),
-      ("session_lifetime", "\(configuration.sessionLifetime.milliseconds / 1000)"),
+      ("session_lifetime", "\(configuration.sessionLifetime.milliseconds / 1000)s"),
       ("quota", "\(configuration.quota)/s"),
       ("shared_names", configuration.sharedNames ? "yes" : "no"),
     ]
@@ -83,7 +83,7 @@ extension AuthFuzzTarget {
 extension Dice {
   private static let serverLines = [
     "listen = 127.0.0.1:8443", "listen = *:443", "listen = [::1]:8443", "listen = systemd",
-    "listen = /run/a.sock", "listen = \"a;b:1\"", "admin_listen = none",
+    "listen = /run/a.sock", "listen = h.example:1", "admin_listen = none",
     "admin_listen = /run/admin",
     "proxy_protocol_from = 192.0.2.0/24, unix", "proxy_protocol_from = 2001:db8::/33 10.0.0.1",
     "database = /var/lib/a b.db", "database = \"/a\\\"b\\\\c\"",
@@ -91,14 +91,14 @@ extension Dice {
     "database = postgresql://u@db.example/d?sslmode=verify-full",
     "database = postgresql:///d?host=/run/x", "database = postgres://h1,h2:5/d?host=%2Frun",
     "registration = invite", "session_lifetime = 12h", "session_lifetime = 90d", "quota = 40/s",
-    "quota = +7/s", "shared_names = yes", "client_ca_file = ${CREDENTIALS_DIRECTORY}/ca",
+    "quota = 7/s", "shared_names = yes", "client_ca_file = ${CREDENTIALS_DIRECTORY}/ca",
     "tls_certificate = /c\ntls_key = ${CREDENTIALS_DIRECTORY}/k",
   ]
   private static let awsLines = [
     "credentials_file = /etc/aws", "credential_process = /bin/cat \"a b\" c",
     "cognito_endpoint = http://127.0.0.1:1/", "cognito_endpoint = https://[::1]",
   ]
-  private static let poolLines = ["token_duration = 15m", "token_duration = 86400"]
+  private static let poolLines = ["token_duration = 15m", "token_duration = 24h"]
   private static let sampleLines = ["app_name = A.b", "host_name = \"auth é\""]
 
   mutating func serverConfiguration() -> String {
