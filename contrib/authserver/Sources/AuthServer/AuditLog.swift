@@ -23,6 +23,8 @@ public actor AuditLog {
   private var numbers: [AuditNote] = []
   private var waiting: [Waiting] = []
   private var isWriting = false
+  /// Of the chain, when this wrote to it last.
+  private var end: AuditHead?
   /// Enough for every callback that waits, so that one commit takes them all.
   private static let atOnce = 512
 
@@ -96,8 +98,9 @@ public actor AuditLog {
   private func write(_ batch: [Waiting]) async {
     do {
       let notes = batch.flatMap(\.notes)
-      try await store.commit(
-        Self.latest(batch.flatMap(\.identities)), notes: notes, chain: chain, now: now())
+      end = try await store.commit(
+        Self.latest(batch.flatMap(\.identities)), notes: notes, chain: chain, after: end, now: now()
+      )
       metrics.count(.auditEntries, by: notes.count)
       faults.end()
       for item in batch { item.continuation.resume() }

@@ -50,25 +50,65 @@ extension AuthStore {
     try await write(trail, isUrgent: isUrgent, where: { $0 }, body)
   }
 
+  /// Entries of one statement.
+  private static let entriesAtOnce = 32
+
   /// Appends to a chain. Its end is one row, which is locked meanwhile, so that a chain never forks.
+  ///
+  /// - Parameter known: where the notes stand already, if the chain ends there.
   static func append(
-    _ notes: [AuditNote], to chain: String, lock: String, _ connection: any SQLConnection
+    _ notes: [AuditNote], to chain: String, unlessAt known: AuditHead? = nil, lock: String,
+    _ connection: any SQLConnection
   ) throws -> AuditHead {
-    var head = try lockHead(of: chain, lock, connection)
-    var entries: [AuditEntry] = []
-    for note in notes {
-      let entry = AuditEntry(note, after: head)
-      head = AuditHead(chain: chain, sequence: entry.sequence, hash: entry.hash)
-      entries.append(entry)
-    }
+    let start = try lockHead(of: chain, lock, connection)
+    guard start != known else { return start }
+    let (entries, head) = chained(notes, after: start)
     guard !entries.isEmpty else { return head }
-    for start in stride(from: 0, to: entries.count, by: 32) {
-      try insert(entries[start..<min(start + 32, entries.count)], connection)
+    for start in stride(from: 0, to: entries.count, by: entriesAtOnce) {
+      try insert(entries[start..<min(start + entriesAtOnce, entries.count)], connection)
     }
     try connection.run(
       "UPDATE audit_heads SET sequence = ?, hash = ? WHERE chain = ?", .integer(head.sequence),
       .text(head.hash), .text(chain))
     return head
+  }
+
+  private static func chained(
+    _ notes: [AuditNote], after start: AuditHead
+  ) -> (entries: [AuditEntry], head: AuditHead) {
+    var head = start
+    let entries = notes.map { note in
+      let entry = AuditEntry(note, after: head)
+      head = AuditHead(chain: head.chain, sequence: entry.sequence, hash: entry.hash)
+      return entry
+    }
+    return (entries, head)
+  }
+
+  /// Appends to a chain by one statement, if it still ends where the last one of the caller's has left
+  /// it: a transaction waits for five answers of the database.
+  ///
+  /// - Returns: where the chain ends with these notes, and whether they are there.
+  func append(
+    _ notes: [AuditNote], after start: AuditHead
+  ) async throws -> (head: AuditHead, isDone: Bool) {
+    let (entries, head) = Self.chained(notes, after: start)
+    guard (1...Self.entriesAtOnce).contains(entries.count) else { return (head, false) }
+    let isDone = try await database.writeAlone { connection in
+      let values = entries.map { _ in "(CAST(? AS BIGINT), CAST(? AS BIGINT), ?, ?, ?, ?)" }
+      let rows = try connection.run(
+        "WITH moved AS (UPDATE audit_heads SET sequence = ?, hash = ? "
+          + "WHERE chain = ? AND sequence = ? AND hash = ? RETURNING chain) "
+          + "INSERT INTO audit (chain, sequence, time, event, detail, previous, hash) "
+          + "SELECT moved.chain, entry.* FROM moved, (VALUES " + values.joined(separator: ", ")
+          + ") AS entry RETURNING sequence",
+        [
+          .integer(head.sequence), .text(head.hash), .text(start.chain), .integer(start.sequence),
+          .text(start.hash),
+        ] + entries.flatMap { Self.values($0).dropFirst() })
+      return !rows.isEmpty
+    }
+    return (head, isDone)
   }
 
   /// The end of a chain, to which nobody else appends meanwhile.
@@ -94,12 +134,14 @@ extension AuthStore {
     let rows = entries.map { _ in "(?, ?, ?, ?, ?, ?, ?)" }.joined(separator: ", ")
     try connection.run(
       "INSERT INTO audit (chain, sequence, time, event, detail, previous, hash) VALUES " + rows,
-      entries.flatMap { entry -> [SQLValue] in
-        [
-          .text(entry.chain), .integer(entry.sequence), .integer(entry.time.milliseconds),
-          .text(entry.event), .text(entry.detail), .text(entry.previous), .text(entry.hash),
-        ]
-      })
+      entries.flatMap(values))
+  }
+
+  private static func values(_ entry: AuditEntry) -> [SQLValue] {
+    [
+      .text(entry.chain), .integer(entry.sequence), .integer(entry.time.milliseconds),
+      .text(entry.event), .text(entry.detail), .text(entry.previous), .text(entry.hash),
+    ]
   }
 
   /// The ends of all chains, as they are recorded beside the entries.

@@ -55,13 +55,22 @@ extension AuthStore {
 
   /// Keeps identities and writes to the audit, at once. What returns is on disk.
   ///
+  /// - Parameter end: of the chain, when the caller last wrote to it; nil where that is not known.
   /// - Returns: the end of the chain.
   @discardableResult
   public func commit(
-    _ identities: [IdentityRecord] = [], notes: [AuditNote], chain: String, now: Timestamp
+    _ identities: [IdentityRecord] = [], notes: [AuditNote], chain: String,
+    after end: AuditHead? = nil, now: Timestamp
   ) async throws -> AuditHead {
+    var known: AuditHead?
+    if let end, identities.isEmpty, database.dialect.joinsWrites {
+      let (head, isDone) = try await append(notes, after: end)
+      if isDone { return head }
+      // Or it was done, and the answer was lost.
+      known = head
+    }
     let lock = database.dialect.forUpdate
-    return try await database.write { connection in
+    return try await database.write { [known] connection in
       // In one order everywhere, so that two servers do not wait for each other.
       for record in identities.sorted(by: { ($0.user.text, $0.pool) < ($1.user.text, $1.pool) }) {
         // An account has its row already, or was deleted meanwhile.
@@ -73,7 +82,7 @@ extension AuthStore {
           .text(record.pool), .text(record.user.text), .text(record.identityID),
           .integer(now.milliseconds))
       }
-      return try Self.append(notes, to: chain, lock: lock, connection)
+      return try Self.append(notes, to: chain, unlessAt: known, lock: lock, connection)
     }
   }
 }

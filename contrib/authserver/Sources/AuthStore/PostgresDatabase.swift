@@ -28,6 +28,10 @@ public final class PostgresDatabase: SQLDatabase {
     try await onThread { try $0.read(body) }
   }
 
+  public func writeAlone<T: Sendable>(
+    _ body: @escaping @Sendable (any SQLConnection) throws -> T
+  ) async throws -> T { try await read(body) }
+
   public func write<T: Sendable>(
     _ body: @escaping @Sendable (any SQLConnection) throws -> T
   ) async throws -> T {

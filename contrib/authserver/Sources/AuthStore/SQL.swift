@@ -105,6 +105,9 @@ public enum SQLDialect: Sendable {
   /// The same for one table of several: PostgreSQL locks no row of an outer join that may be missing.
   func forUpdate(of table: String) -> String { self == .postgres ? " FOR UPDATE OF \(table)" : "" }
 
+  /// Whether one statement can change two tables.
+  var joinsWrites: Bool { self == .postgres }
+
   /// One row: how many columns of this program's table of versions are there, and how many tables that
   /// may not stand beside it where there is none.
   var schemaTables: String {
@@ -161,6 +164,11 @@ public protocol SQLDatabase: Sendable {
   var dialect: SQLDialect { get }
   /// Reads; one statement, so it needs no transaction.
   func read<T: Sendable>(
+    _ body: @escaping @Sendable (any SQLConnection) throws -> T
+  ) async throws -> T
+  /// Runs one statement that writes: a transaction by itself. Where the connection breaks it may run
+  /// twice, so it says for itself whether there is something to do.
+  func writeAlone<T: Sendable>(
     _ body: @escaping @Sendable (any SQLConnection) throws -> T
   ) async throws -> T
   /// Reads and writes, all or nothing. What returns is on disk.

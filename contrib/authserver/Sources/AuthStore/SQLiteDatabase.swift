@@ -63,6 +63,10 @@ public final class SQLiteDatabase: SQLDatabase {
     try await onWriter { try $0.transaction(body) }
   }
 
+  public func writeAlone<T: Sendable>(
+    _ body: @escaping @Sendable (any SQLConnection) throws -> T
+  ) async throws -> T { try await write(body) }
+
   public func writeUrgently<T: Sendable>(
     _ body: @escaping @Sendable (any SQLConnection) throws -> T
   ) async throws -> T {

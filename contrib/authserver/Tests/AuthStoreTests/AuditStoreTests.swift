@@ -39,6 +39,42 @@ import Testing
     }
   }
 
+  /// Whatever a program knows of a chain's end, its entries follow the real one.
+  @Test(arguments: TestDatabase.allCases)
+  func entriesFollowTheEndThatThereIs(_ database: TestDatabase) async throws {
+    let store = try await database.makeStore()
+    let (now, chain) = (now, "a")
+    func commit(_ names: String..., after end: AuditHead?) async throws -> AuditHead {
+      let notes = names.map { AuditNote("token", ["n": $0], at: now) }
+      return try await store.commit(notes: notes, chain: chain, after: end, now: now)
+    }
+    let first = try await commit("1", after: nil)
+    let second = try await commit("2", "3", after: first)
+    // Another program has written meanwhile; and a chain of that name never was.
+    let third = try await commit("4", after: first)
+    #expect(third.sequence == second.sequence + 1)
+    let other = AuditHead(chain: chain, sequence: 2, hash: String(repeating: "0", count: 64))
+    let last = try await commit("5", after: other)
+    #expect(try await store.auditHeads() == [last])
+    #expect(try await store.verifyAudit(heads: [first, second, third, last]).faults.isEmpty)
+    let details = try await store.auditEntries(latest: 10).map(\.detail)
+    #expect(details == (1...5).map { #"{"n":"\#($0)"}"# })
+    await store.close()
+  }
+
+  /// A connection breaks, and a statement runs again whose first answer was lost.
+  @Test func anEntryWhoseAnswerWasLostStandsOnce() async throws {
+    let store = try await TestDatabase.postgres.makeStore()
+    let notes = [AuditNote("token", [:], at: now)]
+    let start = try await store.commit(
+      notes: [AuditNote("login", [:], at: now)], chain: "a", now: now)
+    let end = try await store.commit(notes: notes, chain: "a", after: start, now: now)
+    let again = try await store.commit(notes: notes, chain: "a", after: start, now: now)
+    #expect(again == end)
+    #expect(try await store.auditEntries(latest: 10).count == 2)
+    await store.close()
+  }
+
   @Test(arguments: TestDatabase.allCases)
   func aChangedEntryIsSeen(_ database: TestDatabase) async throws {
     let place = try database.make()
