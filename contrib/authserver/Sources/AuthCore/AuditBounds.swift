@@ -23,12 +23,14 @@ public struct AuditBounds: Sendable {
 
   /// - Parameters:
   ///   - source: who could write it as often as they like.
-  ///   - members: of the note, which the number's entry has where they are the same for all.
+  ///   - host: that is enrolled. Where there are too many sources to count, those of each such host are
+  ///     counted together: others fill no place of its own.
   ///   - isWhole: where there are too many sources to count, each note of this kind is written: it
   ///     says who got what.
-  /// - Returns: what is to be written now.
+  /// - Returns: what is to be written now. The number's entry has those members that are the same for
+  ///   all.
   public mutating func admit(
-    _ note: AuditNote, from source: String, isWhole: Bool = false
+    _ note: AuditNote, from source: String, of host: String? = nil, isWhole: Bool = false
   ) -> [AuditNote] {
     var due: [AuditNote] = []
     var key = Key(event: note.event, source: source)
@@ -36,7 +38,7 @@ public struct AuditBounds: Sendable {
       due = endWhereCrowded(note.time)
       if windows.count >= sources {
         if isWhole { return due + [note] }
-        key = Key(event: note.event, source: "others")
+        key = Key(event: note.event, source: host ?? "others")
       }
     }
     if let window = windows[key], Self.isOver(window, at: note.time) {
@@ -54,6 +56,11 @@ public struct AuditBounds: Sendable {
     }
     windows[key] = window
     return due
+  }
+
+  /// What was admitted could not be written: the first of what comes are written again.
+  public mutating func startAgain() {
+    for key in windows.keys { windows[key]?.written = 0 }
   }
 
   /// What is to be written of the windows that are over: of all of them where the server stops.

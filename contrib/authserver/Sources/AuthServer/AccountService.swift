@@ -86,9 +86,12 @@ public struct AccountService: Sendable {
   ) async throws -> (session: String, identifier: String) {
     let origin = asking.origin
     let host = try await gate.host(asking)
-    let provider = try self.provider(provider, of: host)
     let keys = Guesses.Keys(user: "account:" + username, source: host.name)
-    try await pause(keys)
+    let provider = try await gate.noting(host, origin) {
+      let provider = try self.provider(provider, of: host)
+      try await pause(keys)
+      return provider
+    }
     let user = try await user(username)
     // One hash, whoever asks for whom: the time says nothing about the user.
     let mayHere = user.map { host.maySignIn($0.name) } ?? false
@@ -155,9 +158,12 @@ public struct AccountService: Sendable {
   func logout(on asking: AskingHost) async throws {
     let time = now()
     let host = try await gate.host(asking)
-    guard let session = asking.session, let ticket = Ticket(session, .session),
-      let closed = try await store.close(session: ticket, host: host.name, now: time)
-    else { throw Refusal.sessionUnknown }
+    let closed = try await gate.noting(host, asking.origin) {
+      guard let session = asking.session, let ticket = Ticket(session, .session),
+        let closed = try await store.close(session: ticket, host: host.name, now: time)
+      else { throw Refusal.sessionUnknown }
+      return closed
+    }
     let members = asking.origin.members(["host": host.name, "user": closed.identifier])
     try await audit.write([AuditNote("logout", members, at: time)])
   }

@@ -10,19 +10,32 @@ public actor AuditLog {
     let continuation: CheckedContinuation<Void, any Error>
   }
 
+  /// Who could have such notes written as often as they like. Of these the first of a while are written,
+  /// and then their number.
+  enum Source: Sendable {
+    /// Somebody with a token that is or was of an enrolled host.
+    case host(String, at: String)
+    /// Somebody who needs no token for this.
+    case stranger(String)
+    /// Who gets a token that is at hand: see ``AuditBounds``.
+    case asker(String)
+  }
+
   private let store: AuthStore
   private let chain: String
   private let now: @Sendable () -> Timestamp
   private let metrics: Metrics
   private let faults: DatabaseFaults
   private var refusals = AuditBounds(sources: Limits.auditSources.refused)
-  /// By whoever has nothing of ours: they fill no place of the others'.
+  /// Of clients that are no host. They must not use up the places of hosts.
   private var strangers = AuditBounds(sources: Limits.auditSources.refused)
   private var repeats = AuditBounds(sources: Limits.auditSources.reused)
   /// Entries with a number that could not be written yet.
   private var numbers: [AuditNote] = []
   private var waiting: [Waiting] = []
   private var isWriting = false
+  /// The last commit failed.
+  private var hasFailed = false
   /// Of the chain, when this wrote to it last.
   private var end: AuditHead?
   /// Enough for every callback that waits, so that one commit takes them all.
@@ -44,22 +57,14 @@ public actor AuditLog {
     AuditTrail(chain: chain, AuditNote(event, members, at: now()))
   }
 
-  /// - Parameters:
-  ///   - source: who could have such notes written as often as they like. Of these the first of a while
-  ///     are written, and then their number.
-  ///   - isStranger: the source has no token, and needs none for this.
-  ///   - isWhole: see ``AuditBounds``.
+  /// - Parameter source: nil for what nobody can have written often.
   func write(
-    _ notes: [AuditNote], identities: [IdentityRecord] = [], from source: String? = nil,
-    isStranger: Bool = false, isWhole: Bool = false
+    _ notes: [AuditNote], identities: [IdentityRecord] = [], from source: Source? = nil
   ) async throws {
     var notes = notes
-    if let source {
-      notes = notes.flatMap { note in
-        if isWhole { return repeats.admit(note, from: source, isWhole: true) }
-        return isStranger
-          ? strangers.admit(note, from: source) : refusals.admit(note, from: source)
-      }
+    // While nothing can be written nothing is left out: else a token would be given without an entry.
+    if let source, !hasFailed {
+      notes = notes.flatMap { admit($0, from: source) }
       guard !notes.isEmpty || !identities.isEmpty else { return }
     }
     try await withCheckedThrowingContinuation { continuation in
@@ -68,6 +73,24 @@ public actor AuditLog {
       isWriting = true
       Task(executorPreference: LoopExecutor.current) { await self.writeAll() }
     }
+  }
+
+  private func admit(_ note: AuditNote, from source: Source) -> [AuditNote] {
+    switch source {
+    case .host(let host, let place):
+      refusals.admit(note, from: "\(host) \(place)", of: host)
+    case .stranger(let place): strangers.admit(note, from: place)
+    case .asker(let asker): repeats.admit(note, from: asker, isWhole: true)
+    }
+  }
+
+  /// The first entries of each source are not in the audit, and are written once that goes again.
+  private func fail() {
+    guard !hasFailed else { return }
+    hasFailed = true
+    refusals.startAgain()
+    strangers.startAgain()
+    repeats.startAgain()
   }
 
   /// Writes the numbers of what was not written one by one.
@@ -103,13 +126,16 @@ public actor AuditLog {
       )
       metrics.count(.auditEntries, by: notes.count)
       faults.end()
+      hasFailed = false
       for item in batch { item.continuation.resume() }
     } catch let error as StoreError where error.isPassing {
+      fail()
       // Those behind would wait for the same answer.
       for item in batch + waiting { item.continuation.resume(throwing: error) }
       waiting = []
     } catch {
       guard batch.count > 1 else {
+        fail()
         for item in batch { item.continuation.resume(throwing: error) }
         return
       }

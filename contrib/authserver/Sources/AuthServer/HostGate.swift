@@ -24,12 +24,26 @@ struct HostGate: Sendable {
     var members = ["reason": fault.reason.rawValue]
     members["host"] = fault.host
     let note = AuditNote("hostRefused", origin.members(members), at: time)
-    // Made-up tokens must not hide what became of a host's own.
-    if let host = fault.host {
-      try await audit.write([note], from: "\(host) \(origin.source)")
+    // Made-up tokens must not hide what became of a host's own. A token's id is in the audit, and is no
+    // secret: anybody can make up the rest.
+    if let host = fault.host, fault.reason != .wrong {
+      try await audit.write([note], from: .host(host, at: origin.source))
     } else {
-      try await audit.write([note], from: origin.source, isStranger: true)
+      try await audit.write([note], from: .stranger(origin.source))
     }
     return .hostNotAuthorized
+  }
+
+  /// Writes to the audit why an enrolled host got nothing, so that each use of a stolen token is there.
+  func noting<T>(
+    _ host: Enrolment, _ origin: RequestOrigin, _ more: [String: String] = [:],
+    _ body: () async throws -> T
+  ) async throws -> T {
+    do { return try await body() } catch let refusal as Refusal {
+      let members = more.merging(["host": host.name, "reason": refusal.code]) { $1 }
+      let note = AuditNote("refused", origin.members(members), at: now())
+      try await audit.write([note], from: .host(host.name, at: origin.source))
+      throw refusal
+    }
   }
 }

@@ -137,12 +137,14 @@ struct Routes: Responder {
     {
       return try await request.json(upTo: Limits.smallBodyBytes, TokenBody.init)
     }
-    let host = try await tokens.gate.host(asking).name
-    guard longBodies.enter(host) else {
-      throw Refusal(503, "Busy", "too many long requests at once", retryAfter: 2)
+    let host = try await tokens.gate.host(asking)
+    return try await tokens.gate.noting(host, asking.origin) {
+      guard longBodies.enter(host.name) else {
+        throw Refusal(503, "Busy", "too many long requests at once", retryAfter: 2)
+      }
+      defer { longBodies.leave(host.name) }
+      return try await request.json(upTo: Limits.bodyBytes, TokenBody.init)
     }
-    defer { longBodies.leave(host) }
-    return try await request.json(upTo: Limits.bodyBytes, TokenBody.init)
   }
 
   private struct AccountBody {

@@ -81,7 +81,7 @@ public struct SampleService: Sendable {
     else {
       let members = ["address": address, "user": record?.identifier ?? "unknown"]
       try await audit.write(
-        [AuditNote("loginFailed", members, at: now())], from: address, isStranger: true)
+        [AuditNote("loginFailed", members, at: now())], from: .stranger(address))
       throw Self.mismatch
     }
     var random = SystemRandomNumberGenerator()
@@ -137,7 +137,7 @@ public struct SampleService: Sendable {
       return .tooManyAttempts(pause)
     }
     let members = ["address": address, "device": uid]
-    try await audit.write([AuditNote("refused", members, at: now())], from: "\(uid) \(address)")
+    try await audit.write([AuditNote("refused", members, at: now())], from: .host(uid, at: address))
     return Self.mismatch
   }
 

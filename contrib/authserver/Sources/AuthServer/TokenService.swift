@@ -61,33 +61,37 @@ public struct TokenService: Sendable {
       throw try await gate.refusal(of: call.proof, call.origin)
     }
     do {
-      let decision = try decide(call, user, pool, facts, now())
-      guard let pool else { throw Refusal.notVouched }
-      var grant = TokenGrant(
-        user: user, pool: pool, source: facts.host.name, means: decision.means.rawValue,
-        recorded: facts.identityID, claimed: call.identityID,
-        mayAdoptGuests: decision.mayAdoptGuests, origin: call.origin)
-      var notes: [AuditNote] = []
-      if decision.mayLink {
-        grant.logins = call.logins
-      } else if !call.logins.isEmpty {
-        let names = call.logins.keys.sorted().joined(separator: " ")
-        notes.append(grant.note("loginsIgnored", ["providers": names], at: now()))
+      return try await gate.noting(
+        facts.host, call.origin, ["user": user.text, "pool": pool?.name ?? "unknown"]
+      ) {
+        try await answer(call, user, pool, facts)
       }
-      return TokenAnswer(
-        token: try await tokens.token(for: grant, isForced: call.isForced, notes),
-        hostExpires: facts.host.expires)
     } catch let refusal as Refusal where [401, 403].contains(refusal.status) {
       metrics.count(.tokens, "refused")
-      let members = [
-        "host": facts.host.name, "user": user.text, "pool": pool?.name ?? "unknown",
-        "reason": refusal.code,
-      ]
-      try await audit.write(
-        [AuditNote("refused", call.origin.members(members), at: now())],
-        from: "\(facts.host.name) \(call.origin.source)")
       throw refusal
     }
+  }
+
+  private func answer(
+    _ call: TokenCall, _ user: Identifier, _ pool: AuthCore.Configuration.Pool?,
+    _ facts: CallbackFacts
+  ) async throws -> TokenAnswer {
+    let decision = try decide(call, user, pool, facts, now())
+    guard let pool else { throw Refusal.notVouched }
+    var grant = TokenGrant(
+      user: user, pool: pool, source: facts.host.name, means: decision.means.rawValue,
+      recorded: facts.identityID, claimed: call.identityID,
+      mayAdoptGuests: decision.mayAdoptGuests, origin: call.origin)
+    var notes: [AuditNote] = []
+    if decision.mayLink {
+      grant.logins = call.logins
+    } else if !call.logins.isEmpty {
+      let names = call.logins.keys.sorted().joined(separator: " ")
+      notes.append(grant.note("loginsIgnored", ["providers": names], at: now()))
+    }
+    return TokenAnswer(
+      token: try await tokens.token(for: grant, isForced: call.isForced, notes),
+      hostExpires: facts.host.expires)
   }
 
   static func identifier(_ text: String) throws(Refusal) -> Identifier {

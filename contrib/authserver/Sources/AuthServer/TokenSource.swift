@@ -70,7 +70,7 @@ final class TokenSource: Sendable {
     {
       metrics.count(.tokens, "reused")
       let note = grant.note("tokenReused", ["identityId": kept.identityID], at: now())
-      try await audit.write(notes + [note], from: grant.whoAsks, isWhole: true)
+      try await audit.write(notes + [note], from: .asker(grant.whoAsks))
       return CognitoToken(identityID: kept.identityID, token: kept.token)
     }
     let (flight, isFirst) = state.withLock { state in
@@ -84,7 +84,7 @@ final class TokenSource: Sendable {
     let token = try await flight.value
     if !isFirst {
       let note = grant.note("tokenReused", ["identityId": token.identityID], at: now())
-      try await audit.write(notes + [note], from: grant.whoAsks, isWhole: true)
+      try await audit.write(notes + [note], from: .asker(grant.whoAsks))
     }
     return token
   }

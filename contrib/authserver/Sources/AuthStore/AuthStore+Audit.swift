@@ -55,13 +55,14 @@ extension AuthStore {
 
   /// Appends to a chain. Its end is one row, which is locked meanwhile, so that a chain never forks.
   ///
-  /// - Parameter known: where the notes stand already, if the chain ends there.
+  /// - Parameter known: the last entry of the notes, if they were written already and the answer was
+  ///   lost.
   static func append(
     _ notes: [AuditNote], to chain: String, unlessAt known: AuditHead? = nil, lock: String,
     _ connection: any SQLConnection
   ) throws -> AuditHead {
     let start = try lockHead(of: chain, lock, connection)
-    guard start != known else { return start }
+    if let known, try holds(known, connection) { return start }
     let (entries, head) = chained(notes, after: start)
     guard !entries.isEmpty else { return head }
     for start in stride(from: 0, to: entries.count, by: entriesAtOnce) {
@@ -71,6 +72,15 @@ extension AuthStore {
       "UPDATE audit_heads SET sequence = ?, hash = ? WHERE chain = ?", .integer(head.sequence),
       .text(head.hash), .text(chain))
     return head
+  }
+
+  private static func holds(
+    _ entry: AuditHead, _ connection: any SQLConnection
+  ) throws -> Bool {
+    try !connection.run(
+      "SELECT 1 FROM audit WHERE chain = ? AND sequence = ? AND hash = ?", .text(entry.chain),
+      .integer(entry.sequence), .text(entry.hash)
+    ).isEmpty
   }
 
   private static func chained(
@@ -94,7 +104,7 @@ extension AuthStore {
   ) async throws -> (head: AuditHead, isDone: Bool) {
     let (entries, head) = Self.chained(notes, after: start)
     guard (1...Self.entriesAtOnce).contains(entries.count) else { return (head, false) }
-    let isDone = try await database.writeAlone { connection in
+    let isDone = try await database.writeAlone { connection -> Bool in
       let values = entries.map { _ in "(CAST(? AS BIGINT), CAST(? AS BIGINT), ?, ?, ?, ?)" }
       let rows = try connection.run(
         "WITH moved AS (UPDATE audit_heads SET sequence = ?, hash = ? "
@@ -108,7 +118,7 @@ extension AuthStore {
         ] + entries.flatMap { Self.values($0).dropFirst() })
       return !rows.isEmpty
     }
-    return (head, isDone)
+    return (head, isDone ?? false)
   }
 
   /// The end of a chain, to which nobody else appends meanwhile.

@@ -66,20 +66,30 @@ extension AuthStore {
   ) async throws {
     let dialect = database.dialect
     _ = try await write(trail) { connection in
-      try connection.run(
-        "DELETE FROM host_tokens WHERE host IN (SELECT name FROM hosts WHERE name = ? AND revoked IS NOT NULL)",
-        .text(host.name))
-      try connection.run(
-        "DELETE FROM hosts WHERE name = ? AND revoked IS NOT NULL", .text(host.name))
+      let values =
+        Self.values(host.rights) + [
+          .optional(host.group?.name), .optional(host.expires?.milliseconds),
+          .integer(host.created.milliseconds), .text(host.name),
+        ]
+      // A token that was stolen before the host was revoked is still known as this host's.
       try connection.run(
         """
-        INSERT INTO hosts (name, vouches, signs_in, pools, may_link, may_adopt_guests, host_group,
-          expires, revoked, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)
-        """,
-        [.text(host.name)] + Self.values(host.rights) + [
-          .optional(host.group?.name), .optional(host.expires?.milliseconds),
-          .integer(host.created.milliseconds),
-        ])
+        UPDATE host_tokens SET expires = created WHERE host IN
+          (SELECT name FROM hosts WHERE name = ? AND revoked IS NOT NULL)
+        """, .text(host.name))
+      let again = try connection.run(
+        """
+        UPDATE hosts SET vouches = ?, signs_in = ?, pools = ?, may_link = ?, may_adopt_guests = ?,
+          host_group = ?, expires = ?, created = ?, revoked = NULL
+          WHERE name = ? AND revoked IS NOT NULL RETURNING name
+        """, values)
+      if again.isEmpty {
+        try connection.run(
+          """
+          INSERT INTO hosts (vouches, signs_in, pools, may_link, may_adopt_guests, host_group,
+            expires, created, name) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+          """, values)
+      }
       if avoidsAccounts { try Self.checkAccounts("h.name", host.name, dialect, connection) }
       if let token { try Self.add(token, to: host.name, host.created, connection) }
       return true

@@ -63,7 +63,7 @@ extension AuthStore {
     after end: AuditHead? = nil, now: Timestamp
   ) async throws -> AuditHead {
     var known: AuditHead?
-    if let end, identities.isEmpty, database.dialect.joinsWrites {
+    if let end, identities.isEmpty, !notes.isEmpty {
       let (head, isDone) = try await append(notes, after: end)
       if isDone { return head }
       // Or it was done, and the answer was lost.

@@ -15,7 +15,7 @@ import Glibc
   private var known: [String: String] = [:]
   /// Whether a pooler, as PgBouncer, gives each transaction another session of PostgreSQL's: none keeps
   /// a statement or a setting for the next one then.
-  private var isPooled = false
+  private(set) var isPooled = false
   /// Whether the last use came so far that PostgreSQL may have changed something.
   private(set) var hasBegun = false
 

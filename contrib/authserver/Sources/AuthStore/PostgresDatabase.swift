@@ -30,7 +30,12 @@ public final class PostgresDatabase: SQLDatabase {
 
   public func writeAlone<T: Sendable>(
     _ body: @escaping @Sendable (any SQLConnection) throws -> T
-  ) async throws -> T { try await read(body) }
+  ) async throws -> T? {
+    do {
+      // Behind a pooler only a transaction has limits of its own.
+      return try await onThread { try $0.isPooled ? nil : $0.read(body) }
+    } catch StoreError.collided { return nil }
+  }
 
   public func write<T: Sendable>(
     _ body: @escaping @Sendable (any SQLConnection) throws -> T

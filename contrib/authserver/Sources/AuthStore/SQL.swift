@@ -105,9 +105,6 @@ public enum SQLDialect: Sendable {
   /// The same for one table of several: PostgreSQL locks no row of an outer join that may be missing.
   func forUpdate(of table: String) -> String { self == .postgres ? " FOR UPDATE OF \(table)" : "" }
 
-  /// Whether one statement can change two tables.
-  var joinsWrites: Bool { self == .postgres }
-
   /// One row: how many columns of this program's table of versions are there, and how many tables that
   /// may not stand beside it where there is none.
   var schemaTables: String {
@@ -166,11 +163,13 @@ public protocol SQLDatabase: Sendable {
   func read<T: Sendable>(
     _ body: @escaping @Sendable (any SQLConnection) throws -> T
   ) async throws -> T
-  /// Runs one statement that writes: a transaction by itself. Where the connection breaks it may run
-  /// twice, so it says for itself whether there is something to do.
+  /// Runs one statement that writes, without a transaction around it. Where the connection breaks it
+  /// may run twice, so the statement itself must say whether there is something to do.
+  ///
+  /// - Returns: nil where a transaction is to do it.
   func writeAlone<T: Sendable>(
     _ body: @escaping @Sendable (any SQLConnection) throws -> T
-  ) async throws -> T
+  ) async throws -> T?
   /// Reads and writes, all or nothing. What returns is on disk.
   func write<T: Sendable>(
     _ body: @escaping @Sendable (any SQLConnection) throws -> T

@@ -63,9 +63,10 @@ public final class SQLiteDatabase: SQLDatabase {
     try await onWriter { try $0.transaction(body) }
   }
 
+  /// Its transactions wait for nobody's answer.
   public func writeAlone<T: Sendable>(
     _ body: @escaping @Sendable (any SQLConnection) throws -> T
-  ) async throws -> T { try await write(body) }
+  ) async throws -> T? { nil }
 
   public func writeUrgently<T: Sendable>(
     _ body: @escaping @Sendable (any SQLConnection) throws -> T

@@ -50,6 +50,24 @@ struct AuditBoundsTests {
     #expect(bounds.admit(login, from: "web1") == [login])
   }
 
+  /// Whoever has many addresses and one host's token fills no place of another host's.
+  @Test func amongTooManySourcesEachHostHasItsPlace() {
+    var bounds = AuditBounds(sources: 100)
+    for index in 0..<200 { _ = bounds.admit(note(), from: "web1 \(index)", of: "web1") }
+    let more = (0..<100).flatMap { bounds.admit(note(), from: "web2 \($0)", of: "web2") }
+    #expect(more.count == Limits.auditEach)
+    #expect(bounds.admit(note(), from: "web3 0", of: "web3") == [note()])
+  }
+
+  @Test func afterAFailureTheFirstOnesAreWrittenAgain() {
+    var bounds = AuditBounds(sources: 100)
+    for _ in 0..<20 { _ = bounds.admit(note(), from: "web1") }
+    bounds.startAgain()
+    let again = (0..<20).flatMap { _ in bounds.admit(note(), from: "web1") }
+    #expect(again.count == Limits.auditEach)
+    #expect(bounds.end(at: start, all: true).map { $0.members["count"] } == ["20"])
+  }
+
   @Test func tooManySourcesAreOne() {
     var bounds = AuditBounds(sources: 100)
     for index in 0..<100 { _ = bounds.admit(note(), from: "\(index)") }

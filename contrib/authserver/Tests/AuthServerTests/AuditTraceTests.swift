@@ -87,9 +87,16 @@ struct AuditTraceTests {
         faults: DatabaseFaults(
           log: Logger(label: "test"), metrics: Metrics(), now: { now }), now: { now })
       let gate = HostGate(store: test.store, audit: audit, now: { now })
+      let other = try #require(Ticket(try await test.enrol("web2"), .host))
       var random = SystemRandomNumberGenerator()
       for index in 0..<(Limits.auditSources.refused + 2 * Limits.auditEach) {
-        let made = HostProof.ticket(Ticket(.host, random: &random))
+        // A token's id stands in the audit: its secret alone is made up.
+        var text = Ticket(.host, random: &random).text
+        if index.isMultiple(of: 2) {
+          text = text.split(separator: "_").enumerated().map { $0 == 1 ? other.id : String($1) }
+            .joined(separator: "_")
+        }
+        let made = HostProof.ticket(try #require(Ticket(text, .host)))
         _ = try await gate.refusal(
           of: made, RequestOrigin(address: "2001:db8::1", source: "\(index)", proof: made))
       }
@@ -102,6 +109,49 @@ struct AuditTraceTests {
       let entries = try await test.events("hostRefused").dropFirst(before)
       #expect(entries.count == Limits.auditEach)
       #expect(try entries.allSatisfy { try members($0)["reason"] == "revoked" })
+    }
+  }
+
+  /// Also what tells a thief that a token is good, and gives nothing.
+  @Test func eachUseOfATokenIsThere() async throws {
+    try await TestServer.run { test in
+      let host = try await test.enrol(vouches: "alice")
+      #expect(try await test.callback(host, "alice", provider: "login.other").status == 400)
+      #expect(try await test.callback(host, "bob", provider: "login.other").status == 403)
+      let headers = [("Authorization", "Bearer " + host)]
+      let form = ["Username": "zoe", "Password": "x", "DeveloperProviderName": "login.other"]
+      #expect(try await test.json("/v1/login", form, headers).status == 400)
+      #expect(try await test.json("/v1/logout", [:], headers).status == 401)
+      let long = ["Logins": String(repeating: "x", count: 2 * Limits.smallBodyBytes)]
+      #expect(try await test.json("/v1/token", long, headers).status == 400)
+      let entries = try await test.events().map(members)
+      let codes = [
+        "InvalidRequest", "NotVouched", "InvalidRequest", "SessionUnknown", "InvalidRequest",
+      ]
+      #expect(entries.map { $0["reason"] } == codes)
+      #expect(entries.allSatisfy { $0["host"] == "web1" && $0["token"] != nil })
+    }
+  }
+
+  /// While the audit cannot be written nobody gets a token, however many entries there are already;
+  /// afterwards the first ones are written again.
+  @Test func noTokenIsGivenWithoutAnEntry() async throws {
+    let folder = try TestFolder()
+    let file = folder.path + "/auth.db"
+    func change(_ statement: String) throws {
+      _ = try Command.run("/usr/bin/sqlite3", [file, ".timeout 5000", statement])
+    }
+    try await TestServer.run(.sqlite, { $0.database = .sqlite(path: file) }) { test in
+      let host = try await test.enrol(vouches: "alice")
+      for _ in 0..<20 { #expect(try await test.callback(host).status == 200) }
+      #expect(try await test.events("tokenReused").count == Limits.auditEach)
+      try change("ALTER TABLE audit RENAME TO aside")
+      // The first is counted still: nobody knows yet.
+      _ = try await test.callback(host, "bob")
+      for _ in 0..<20 { #expect(try await test.callback(host).status >= 500) }
+      try change("ALTER TABLE aside RENAME TO audit")
+      for _ in 0..<20 { #expect(try await test.callback(host).status == 200) }
+      #expect(try await test.events("tokenReused").count == 2 * Limits.auditEach + 1)
     }
   }
 

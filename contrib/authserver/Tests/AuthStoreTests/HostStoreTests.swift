@@ -143,6 +143,24 @@ import Testing
     await store.close()
   }
 
+  /// A token that was stolen before is known as this host's, and does not count again.
+  @Test(arguments: TestDatabase.allCases)
+  func aHostThatIsEnrolledAnewKeepsTheIdsOfItsTokens(_ database: TestDatabase) async throws {
+    let store = try await database.makeStore()
+    let (old, new) = (Example.ticket(.host), Example.ticket(.host))
+    try await store.enrol(try Example.host(vouches: "svc"), token: old)
+    _ = try await store.revoke(host: "web1", now: now)
+    let host = try Example.host(vouches: "other")
+    try await store.enrol(host, token: new)
+    #expect(try await store.hosts() == [host])
+    #expect(try await store.host(of: .ticket(old), now: now) == nil)
+    #expect(try await store.host(of: .ticket(new), now: now) == host)
+    let fault = try await store.fault(of: .ticket(old), now: now)
+    #expect(fault.host == "web1" && fault.reason == .replaced)
+    await #expect(throws: StoreError.conflict) { try await store.enrol(host, token: nil) }
+    await store.close()
+  }
+
   /// What `rotate` says of the earlier token's end is when it ends.
   @Test(arguments: TestDatabase.allCases)
   func anEarlierTokenLivesNoLongerThanItWouldHave(_ database: TestDatabase) async throws {
