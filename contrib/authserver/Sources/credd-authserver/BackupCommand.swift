@@ -21,9 +21,13 @@ struct Backup: AsyncParsableCommand {
     let time = Timestamp.now
     do {
       let store = try AuthStore(configuration.database, .read)
-      try await store.checkSchema(isReading: true)
-      try await store.copy(to: copy.temporary)
+      let outcome: Result<Void, any Error>
+      do {
+        try await store.checkSchema(isReading: true)
+        outcome = .success(try await store.copy(to: copy.temporary))
+      } catch { outcome = .failure(error) }
       await store.close()
+      try outcome.get()
     } catch StoreError.full {
       throw Failed("no room is left for \(file)", .unavailable)
     } catch let error as StoreError {
