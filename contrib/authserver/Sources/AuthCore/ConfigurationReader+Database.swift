@@ -1,16 +1,31 @@
 import CredCore
 
 extension Configuration.Database {
-  /// To another machine only with the server's certificate checked, and its name. Nil for anything else.
-  init?(_ text: String) {
-    if text.hasPrefix("/") {
+  /// To another machine only with the server's certificate checked, and its name. No message repeats
+  /// the text, which may hold a password.
+  init(_ text: String) throws(InvalidValue) {
+    guard !text.hasPrefix("/") else {
       self = .sqlite(path: text)
-    } else if text.hasPrefix("postgresql://") || text.hasPrefix("postgres://"),
-      let url = Self.checked(text)
-    {
-      self = .postgres(url: url)
-    } else {
-      return nil
+      return
+    }
+    let isURL = text.hasPrefix("postgresql://") || text.hasPrefix("postgres://")
+    if isURL { try Self.checkUser(text) }
+    guard isURL, let url = Self.checked(text) else {
+      throw InvalidValue(
+        "is neither a path from the root nor postgresql://… with sslmode=verify-full")
+    }
+    self = .postgres(url: url)
+  }
+
+  /// To libpq, a user's name and a password end at the first @, also at one behind a ?.
+  private static func checkUser(_ url: String) throws(InvalidValue) {
+    let parts = url.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    let authority = parts[0].drop { $0 != ":" }.dropFirst(3).prefix { $0 != "/" }
+    guard authority.count(where: { $0 == "@" }) < 2, parts.count < 2 || !parts[1].contains("@")
+    else {
+      throw InvalidValue(
+        "has a second @, or one behind a ?: within a user's name, a password or a parameter, @ is "
+          + "written %40 and ? %3F")
     }
   }
 

@@ -65,7 +65,9 @@ extension Configuration.ListenAddress {
   /// As it stands in a URL: an address of IPv6 between brackets.
   private static func host(_ text: String) -> String? {
     if text == "*" { return text }
-    guard let url = try? HTTPURL("http://" + text), url.authority == text else { return nil }
+    guard let url = try? HTTPURL("http://" + text),
+      [url.host, "[\(url.host)]"].contains(text.lowercased())
+    else { return nil }
     return url.host
   }
 

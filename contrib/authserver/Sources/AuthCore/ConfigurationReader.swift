@@ -5,7 +5,7 @@ struct ConfigurationReader {
   let hostName: String
   private(set) var configuration = Configuration()
   private(set) var errors: [String] = []
-  /// False where one is named that cannot be.
+  /// False where `database` has a value that is refused: the default then stands in its place.
   private(set) var hasDatabase = true
 
   private static let keys: [String: [String]] = [
@@ -116,12 +116,7 @@ struct ConfigurationReader {
   private mutating func readDatabase(_ section: INIFiles.Section) {
     guard let entry = section["database"] else { return }
     do throws(InvalidValue) {
-      // Its address may hold its password: no message repeats it.
-      guard let database = Configuration.Database(try entry.text()) else {
-        throw InvalidValue(
-          "is neither a path from the root nor postgresql://… with sslmode=verify-full")
-      }
-      configuration.database = database
+      configuration.database = try Configuration.Database(try entry.text())
     } catch {
       errors.append("\(entry.position): \(entry.key): \(error.message)")
       hasDatabase = false

@@ -83,6 +83,10 @@ struct UnsafeSettingTests {
     "database = postgresql:///a?host=/tmp%2Cdb.example.com&sslmode=disable",
     "database = postgresql://%2Ftmp%2Cdb.example.com/a?sslmode=disable",
     "database = postgresql://127.0.0.1,db.example.com/a?sslmode=disable",
+    "database = postgresql://localhost?x@evil.example/a",
+    "database = postgresql://127.0.0.1:pw?a=b@evil.example:9/a",
+    "database = postgresql://auth:pa?ss@db.example.com/a?sslmode=verify-full",
+    "database = postgresql://auth:p@evil.example,x@127.0.0.1/a?sslmode=disable",
     "database = postgresql:///a?hostaddr=192.0.2.1&sslmode=disable",
     "admin_listen = systemd",
     "[aws]\ncognito_endpoint = http://127.evil.example",
@@ -96,6 +100,7 @@ struct UnsafeSettingTests {
   @Test(arguments: [
     "postgresql://db.example.com/a", "postgresql://127.evil.example/a",
     "postgresql:///a?host=/tmp,db.example.com", "postgresql://%2Ftmp%2Cdb.example.com/a",
+    "postgresql://auth:pa%3Fss%40@db.example.com/a",
   ])
   func anotherMachineIsCheckedByItsCertificate(_ url: String) throws {
     guard case .postgres(let read) = try read("database = \(url)").database else {
