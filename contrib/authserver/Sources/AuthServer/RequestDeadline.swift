@@ -4,7 +4,8 @@ import NIOHTTP1
 
 /// Closes a connection on which something takes too long: the first request with TLS' handshake, a
 /// later request from its first byte to its last, or the wait for one. It stands before TLS, and sees
-/// bytes; ``RequestParts`` tells it where requests and answers end.
+/// bytes; ``RequestParts`` tells it where requests begin, and where they
+/// and answers end.
 final class RequestDeadline: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
@@ -37,6 +38,13 @@ final class RequestDeadline: ChannelInboundHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    requestBegan()
+    context.fireChannelRead(data)
+  }
+
+  /// With bytes that arrive, and with a request's head: that may stand behind the end of another
+  /// request in the same bytes.
+  func requestBegan() {
     switch state {
     case .receiving: break
     case .answering: state = .answering(hasMore: true)
@@ -44,7 +52,6 @@ final class RequestDeadline: ChannelInboundHandler {
       state = .receiving(isAnswered: false)
       start(Limits.requestTime)
     }
-    context.fireChannelRead(data)
   }
 
   func requestEnded() {
@@ -82,8 +89,9 @@ final class RequestDeadline: ChannelInboundHandler {
   }
 }
 
-/// Tells the connection's ``RequestDeadline`` where requests and answers end. One that sends many
-/// requests and reads no answer is closed: an answer has ended once the kernel has taken it.
+/// Tells the connection's ``RequestDeadline`` where requests begin, and where they and answers end. One
+/// that sends many requests and reads no answer is closed: an answer has ended once the kernel has taken
+/// it.
 final class RequestParts: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
@@ -108,6 +116,7 @@ final class RequestParts: ChannelDuplexHandler, RemovableChannelHandler {
       unanswered += 1
       isClosed = unanswered > Limits.unansweredRequests
       guard !isClosed else { return context.close(promise: nil) }
+      deadline?.requestBegan()
     case .end: deadline?.requestEnded()
     case .body: break
     }

@@ -32,7 +32,10 @@ final class RequestHandler: ChannelDuplexHandler {
   private var executor: LoopExecutor?
   private var current: Current?
   private var isReadHeld = false
+  /// The request that is here, or was here last, is the last one.
   private var closesAfterward = false
+  /// Until the kernel has taken it.
+  private var lastAnswer: EventLoopFuture<Void>?
 
   init(_ responder: any Responder, peer: Peer, isTLS: Bool) {
     self.responder = responder
@@ -41,6 +44,7 @@ final class RequestHandler: ChannelDuplexHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard !isOver else { return }
     switch unwrapInboundIn(data) {
     case .head(let head): start(head, context)
     case .body(let part): current?.body.add(part)
@@ -50,6 +54,9 @@ final class RequestHandler: ChannelDuplexHandler {
       endIfDone(context)
     }
   }
+
+  /// What follows the last request is dropped: its answer says that the connection closes.
+  private var isOver: Bool { closesAfterward && current?.isWhole ?? true }
 
   private func start(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
     let loop = context.eventLoop
@@ -112,7 +119,7 @@ final class RequestHandler: ChannelDuplexHandler {
       let body = context.channel.allocator.buffer(bytes: response.body)
       context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
     }
-    context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    lastAnswer = context.writeAndFlush(wrapOutboundOut(.end(nil)))
     endIfDone(context)
     // What is left of the body is read and dropped: a connection that is closed before would take the
     // answer with it.
@@ -122,7 +129,13 @@ final class RequestHandler: ChannelDuplexHandler {
   private func endIfDone(_ context: ChannelHandlerContext) {
     guard let current, current.isWhole, current.isAnswered else { return }
     self.current = nil
-    if closesAfterward { context.close(promise: nil) }
+    if closesAfterward { closeOnceSent(context) }
+  }
+
+  /// What the kernel has not taken yet would be lost.
+  private func closeOnceSent(_ context: ChannelHandlerContext) {
+    guard let lastAnswer else { return context.close(promise: nil) }
+    lastAnswer.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
   }
 
   /// Who does not read answers gets no more of them.
@@ -149,7 +162,7 @@ final class RequestHandler: ChannelDuplexHandler {
     // The client sends nothing more; it may wait for an answer still.
     if case .inputClosed = event as? ChannelEvent {
       closesAfterward = true
-      if current == nil { context.close(promise: nil) }
+      if current == nil { closeOnceSent(context) }
     }
     context.fireUserInboundEventTriggered(event)
   }
@@ -160,6 +173,8 @@ final class RequestHandler: ChannelDuplexHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    // The last answer is still on its way.
+    if error is HTTPParserError, isOver { return }
     context.close(promise: nil)
   }
 }

@@ -206,6 +206,35 @@ struct DeadlineTests {
     #expect(client.closes(after: Self.requestTime))
   }
 
+  private static let chunked =
+    "POST /v1/token HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+  @Test func aRequestThatBeginsWithTheEndOfAnotherHasItsTime() throws {
+    let client = try Client()
+    try client.send(Self.request + Self.chunked)
+    client.answer()
+    #expect(client.closes(after: Self.requestTime))
+    let answered = try Client()
+    try answered.send(Self.chunked)
+    answered.answer()
+    try answered.send("0\r\n\r\n" + Self.chunked)
+    #expect(answered.closes(after: Self.requestTime))
+  }
+
+  /// No answer is waited for any more.
+  @Test func whatWasAnsweredBeforeItsEndIsNotCountedTwice() throws {
+    let client = try Client()
+    try client.send(Self.request + Self.chunked)
+    client.answer()
+    client.answer()
+    try client.send("0\r\n\r\n")
+    client.pass(Self.answerTime)
+    #expect(client.isOpen)
+    try client.send(Self.request)
+    client.answer()
+    #expect(client.closes(after: Self.idleTime))
+  }
+
   @Test func aBalancersHeaderThatDripsIsClosed() throws {
     let client = try Client(isProxied: true)
     let header: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]

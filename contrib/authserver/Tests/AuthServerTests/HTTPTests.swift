@@ -4,6 +4,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import Synchronization
 import Testing
 
 @testable import AuthServer
@@ -110,9 +111,23 @@ struct ExchangeTests {
     }
   }
 
+  /// Counts the requests that it is given, and answers with more than a kernel takes at once.
+  private final class Long: Responder {
+    static let length = 16 << 20
+    let requests = Mutex(0)
+
+    func respond(to request: Request) async -> Response {
+      requests.withLock { $0 += 1 }
+      return Response(
+        status: 200, headers: [:], body: Array(repeating: UInt8(ascii: "x"), count: Self.length))
+    }
+  }
+
   /// On one connection, which the last request closes.
-  private func exchange(_ requests: String) async throws -> String {
-    let server = try await Loopback(Echo())
+  private func exchange(
+    _ requests: String, _ responder: any Responder = Echo()
+  ) async throws -> String {
+    let server = try await Loopback(responder)
     let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .connect(host: server.origin.host, port: server.origin.port) { channel in
         channel.eventLoop.makeCompletedFuture {
@@ -140,6 +155,20 @@ struct ExchangeTests {
   func aRequestForAnotherProtocolIsTheLast(_ request: String) async throws {
     let text = try await exchange(request)
     #expect(text.hasPrefix("HTTP/1.1 200") && text.contains("Connection: close"))
+  }
+
+  /// They come in one packet with it.
+  @Test(arguments: [
+    "GET /a HTTP/1.0\r\nHost: x\r\nConnection: keep-alive\r\n\r\n",
+    "GET /a HTTP/1.1\r\nHost: x\r\nUpgrade: x\r\n\r\n",
+    "GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+  ])
+  func requestsBehindTheLastAreNotDone(_ request: String) async throws {
+    let more = String(repeating: "GET /more HTTP/1.1\r\nHost: x\r\n\r\n", count: 3)
+    let responder = Long()
+    let text = try await exchange(request + more, responder)
+    #expect(responder.requests.withLock { $0 } == 1)
+    #expect(text.utf8.count { $0 == UInt8(ascii: "x") } == Long.length)
   }
 
   @Test func anAnswerToHEADHasNoBody() async throws {
