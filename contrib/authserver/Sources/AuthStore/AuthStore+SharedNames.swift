@@ -41,29 +41,31 @@ extension AuthStore {
     }
   }
 
-  /// The accounts that a pattern may cover, by the indexes: nobody can write meanwhile.
+  /// The accounts that a pattern may cover. The indexes find them: until this ends, no other
+  /// transaction can register a name, or enrol a host.
   private static func accounts(
     near word: String, of host: String, _ dialect: SQLDialect, _ connection: any SQLConnection
   ) throws -> [String] {
     let (plain, folded, isWhole) = Patterns.beginning(of: word, host: host)
     let prefix = Identifier.Kind.account.prefix
     // Names with shared names, and those from before.
-    let places = [
-      ("unique_key", prefix + folded), ("identifier", plain), ("identifier", prefix + plain),
-    ]
-    let conditions = places.map { column, _ in
+    let values = [prefix + folded, plain, prefix + plain].flatMap { start -> [SQLValue] in
+      // No name has this noncharacter, and none that begins so lies behind it.
+      isWhole ? [.text(start)] : [.text(start), .text(start + "\u{10FFFF}")]
+    }
+    return try connection.run(accountsNear(isWhole: isWhole, dialect), values)
+      .map { try $0.text(0) }
+  }
+
+  /// The statement that finds them: by a whole name, or by how names begin.
+  static func accountsNear(isWhole: Bool, _ dialect: SQLDialect) -> String {
+    let conditions = ["unique_key", "identifier", "identifier"].map { column in
       guard !isWhole else { return "\(column) = ?" }
       let column = dialect.bytewise(column)
       return "\(column) >= ? AND \(column) < ?"
     }
-    let values = places.flatMap { _, start -> [SQLValue] in
-      // No name has this noncharacter, and none that begins so lies behind it.
-      isWhole ? [.text(start)] : [.text(start), .text(start + "\u{10FFFF}")]
-    }
-    return try connection.run(
-      "SELECT identifier FROM users WHERE kind = 'account' AND (\(conditions.joined(separator: " OR ")))",
-      values
-    ).map { try $0.text(0) }
+    return "SELECT identifier FROM users WHERE kind = 'account' AND "
+      + "(\(conditions.joined(separator: " OR ")))"
   }
 
   static func covering(

@@ -39,6 +39,7 @@ extension TestDatabase {
       ]
     case .postgres:
       [
+        "DROP INDEX users_by_identifier", "DROP INDEX users_by_unique_key",
         "DROP TRIGGER audit_no_delete ON audit", "DROP FUNCTION audit_keeps_what_is_in_no_archive",
         "DROP TABLE audit_starts",
       ]
