@@ -12,7 +12,8 @@ public struct SystemError: Error, CustomStringConvertible {
   public var description: String { unsafe String(cString: strerror(number)) }
 }
 
-/// C's form of texts: an array of pointers, with a null one at its end. Nil is a null one too.
+/// C's form of texts: an array of pointers, with a null pointer at its end. A text that is
+/// nil becomes a null pointer too.
 public func withCStrings<R>(
   _ texts: [String?], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> R
 ) -> R {

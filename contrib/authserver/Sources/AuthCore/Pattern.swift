@@ -153,7 +153,7 @@ public struct ComparedName: Sendable {
     folded = isFolded ? Identifier.fold(name).unicodeScalars.map(\.value) : nil
   }
 
-  /// Whether the first letter tells already that a word does not cover the name: it does mostly.
+  /// Whether the first letter alone shows that a word does not cover the name. Of most words it does.
   fileprivate func beginsUnlike(_ word: String, host: String) -> Bool {
     let isHost = word.utf8.first == UInt8(ascii: "{")
     let start = (isHost ? host : word).utf8.prefix(2)

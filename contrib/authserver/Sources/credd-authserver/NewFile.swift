@@ -7,14 +7,20 @@ final class NewFile {
   let path: String
   /// Where it is written.
   let temporary: String
+  /// Without links: whoever changes one later changes nothing here.
   private let folder: String
+  private let place: String
   private let descriptor: Int32
 
   init(_ path: String) throws {
     self.path = path
     let slash = path.lastIndex(of: "/")
-    folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    let named = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     guard unsafe access(path, F_OK) != 0 else { throw NewFile.taken(path) }
+    guard let resolved = unsafe realpath(named, nil) else { throw NewFile.failed(path) }
+    folder = unsafe String(cString: resolved)
+    unsafe free(resolved)
+    place = folder + "/" + path[(slash.map { path.index(after: $0) } ?? path.startIndex)...]
     try Self.check(folder, path)
     var template = Array("\(folder)/.credd-authserver.XXXXXX".utf8CString)
     descriptor = unsafe mkstemp(&template)
@@ -27,8 +33,13 @@ final class NewFile {
     close(descriptor)
   }
 
-  /// Whoever else can write the folder could put a file of theirs in this one's place.
+  /// Whoever else can write the folder could put a file of theirs in this one's place; and whoever can
+  /// write one above it, a folder of theirs.
   private static func check(_ folder: String, _ path: String) throws {
+    if folder != "/" {
+      let above = folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)]
+      try check(above.isEmpty ? "/" : String(above), path)
+    }
     var state = stat()
     guard unsafe stat(folder, &state) == 0 else { throw failed(path) }
     let isOwn = [0, geteuid()].contains(state.st_uid)
@@ -67,11 +78,11 @@ final class NewFile {
     guard fsync(descriptor) == 0, unsafe fstat(descriptor, &state) == 0 else {
       throw NewFile.failed(path)
     }
-    guard unsafe link(temporary, path) == 0 else {
+    guard unsafe link(temporary, place) == 0 else {
       throw errno == EEXIST ? NewFile.taken(path) : NewFile.failed(path)
     }
     var published = stat()
-    guard unsafe lstat(path, &published) == 0, published.st_ino == state.st_ino,
+    guard unsafe lstat(place, &published) == 0, published.st_ino == state.st_ino,
       published.st_dev == state.st_dev
     else { throw Failed("\(path) is not the file that was written: look who can write \(folder)") }
     let directory = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -83,5 +94,5 @@ final class NewFile {
   }
 
   /// Takes it away again.
-  func withdraw() { _ = unsafe unlink(path) }
+  func withdraw() { _ = unsafe unlink(place) }
 }

@@ -106,6 +106,9 @@ struct Common: ParsableArguments {
       configuration, environment: ProcessInfo.processInfo.environment, now: .now
     ).faults(hasDatabase: hasDatabase)
     guard faults.isEmpty else { throw Failed(faults.joined(separator: "\n")) }
+    let names = files.map(\.name)
+    try say(
+      names.map { "\($0): no errors" }.joined(separator: "\n"), ["checked": Cell.words(names)])
   }
 
   /// Root would make files in the folder of another user, who could not read them: it goes on as that

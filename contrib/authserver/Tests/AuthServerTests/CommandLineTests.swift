@@ -50,6 +50,31 @@ extension CommandLineTests {
       try fixture.run("backup", folder.path + "/copy.db")
     }
 
+    /// They could put a folder of their own in that one's place.
+    @Test func noFileIsMadeBelowAFolderThatOthersCanChange() throws {
+      let (fixture, folder, other) = (try CommandLineFixture(), try TestFolder(), try TestFolder())
+      let link = other.path + "/link"
+      try Command.run("/usr/bin/mkdir", ["-p", "-m", "700", folder.path + "/a/b"])
+      try Command.run("/usr/bin/ln", ["-s", folder.path + "/a/b", link])
+      func refused() -> Bool {
+        [folder.path + "/a/b", link].allSatisfy { place in
+          fixture.failure(65, "backup", place + "/copy.db")?
+            .contains("others can write \(folder.path), and change the file") == true
+        }
+      }
+      try Command.run("/usr/bin/chmod", ["777", folder.path])
+      #expect(refused())
+      try Command.run("/usr/bin/chmod", ["755", folder.path])
+      if getuid() == 0 {
+        try Command.run("/usr/bin/chown", ["nobody", folder.path])
+        #expect(refused())
+        try Command.run("/usr/bin/chown", ["root", folder.path])
+      }
+      try Command.run("/usr/bin/chmod", ["1777", folder.path])
+      try fixture.run("backup", link + "/copy.db")
+      #expect(FileManager.default.fileExists(atPath: folder.path + "/a/b/copy.db"))
+    }
+
     @Test func noFileGoesForACopy() throws {
       let fixture = try CommandLineFixture()
       let file = fixture.folder.path + "/there"

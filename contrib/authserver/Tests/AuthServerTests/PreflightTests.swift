@@ -44,14 +44,24 @@ extension CommandLineTests {
       #expect(fixture.files == before)
     }
 
-    @Test func whatIsRightIsSilentAndMakesNothing() throws {
+    @Test func whatIsRightIsSaidAndMakesNothing() throws {
       let folder = try TestFolder()
       try "[default]\naws_access_key_id = A\naws_secret_access_key = s\n"
         .write(toFile: folder.path + "/aws", atomically: false, encoding: .utf8)
       let fixture = try CommandLineFixture(
         aws: "credentials_file = \(folder.path)/aws", isMigrated: false)
-      #expect(try fixture.run("serve", "--check") == "")
+      let main = fixture.folder.path + "/authserver.conf"
+      #expect(try fixture.run("serve", "--check") == "\(main): no errors\n")
       #expect(fixture.files == ["authserver.conf"])
+      try FileManager.default.createDirectory(
+        atPath: main + ".d", withIntermediateDirectories: false)
+      let more = main + ".d/more.conf"
+      try "; nothing".write(toFile: more, atomically: false, encoding: .utf8)
+      #expect(
+        try fixture.run("serve", "--check") == "\(main): no errors\n\(more): no errors\n")
+      let said = try fixture.run("serve", "--check", "--json")
+      let object = try JSONSerialization.jsonObject(with: Data(said.utf8)) as? [String: [String]]
+      #expect(object == ["checked": [main, more]])
       try fixture.run("migrate")
       try fixture.sql("UPDATE schema_version SET version = 2")
       try fixture.run("serve", "--check")
