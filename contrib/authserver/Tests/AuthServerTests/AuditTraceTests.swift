@@ -89,7 +89,7 @@ struct AuditTraceTests {
       let gate = HostGate(store: test.store, audit: audit, now: { now })
       let other = try #require(Ticket(try await test.enrol("web2"), .host))
       var random = SystemRandomNumberGenerator()
-      for index in 0..<(Limits.auditSources.refused + 2 * Limits.auditEach) {
+      for index in 0..<2 * (Limits.auditSources.refused + 2 * Limits.auditEach) {
         // A token's id stands in the audit: its secret alone is made up.
         var text = Ticket(.host, random: &random).text
         if index.isMultiple(of: 2) {
