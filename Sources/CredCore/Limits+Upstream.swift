@@ -1,4 +1,4 @@
-/// What credd takes from upstreams, and sends to them.
+/// Limits of requests to upstreams, and of their replies.
 extension Limits {
   /// Replies of upstreams, and AWS's limits for requests.
   public enum Upstream {

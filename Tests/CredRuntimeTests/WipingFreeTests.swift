@@ -43,8 +43,10 @@ struct WipingFreeTests {
     Self.free(place)
   }
 
-  /// What a block holds, beside what the allocator keeps in it, that was filled, given up by
-  /// `giveUp` and handed out again; nil if the allocator never handed it out again.
+  /// Fills blocks, gives them up with `giveUp`, and reads one of them when the allocator hands it out
+  /// again. Nil if the allocator hands out none of them.
+  ///
+  /// - Returns: the bytes of the block, without those in which the allocator keeps its own data.
   ///
   /// Other threads take blocks of the same arena, so many are given up before any is asked for.
   private func reused(_ size: Int, _ giveUp: (UInt) -> Void) -> [UInt8]? {

@@ -59,7 +59,7 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: strict),
-    // What reads other people's bytes, to be fuzzed by scripts/fuzz.
+    // scripts/fuzz feeds these targets. Each gives its bytes to one reader of the server.
     .target(
       name: "AuthFuzzTargets", dependencies: ["AuthCore", "COpenSSL", credCore, fuzzTargets],
       path: "Tests/FuzzTargets", swiftSettings: strict),

@@ -123,7 +123,7 @@ public enum MetricKind: String, Sendable {
   case counter, gauge, histogram
 }
 
-/// What Prometheus is told of a metric.
+/// A metric's name, kind and help text, as Prometheus reads them.
 public protocol MetricFamily {
   var name: String { get }
   var kind: MetricKind { get }

@@ -58,7 +58,8 @@ public struct AuditBounds: Sendable {
     return due
   }
 
-  /// What was admitted could not be written: the first of what comes are written again.
+  /// The caller could not write the notes that it was given. From now on, the first notes of each
+  /// source are given out again.
   public mutating func startAgain() {
     for key in windows.keys { windows[key]?.written = 0 }
   }

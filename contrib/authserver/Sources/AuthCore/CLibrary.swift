@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the C library says of an error's number.
+/// An error of the C library, by its number. The C library has a text for each number.
 public struct SystemError: Error, CustomStringConvertible {
   public let number: CInt
 

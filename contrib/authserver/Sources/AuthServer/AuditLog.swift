@@ -10,8 +10,8 @@ public actor AuditLog {
     let continuation: CheckedContinuation<Void, any Error>
   }
 
-  /// Who could have such notes written as often as they like. Of these the first of a while are written,
-  /// and then their number.
+  /// A client that could cause any number of notes. In each period the first of its notes are written
+  /// one by one, and the number of the others in one entry.
   enum Source: Sendable {
     /// Somebody with a token that is or was of an enrolled host.
     case host(String, at: String)
@@ -27,7 +27,7 @@ public actor AuditLog {
   private let metrics: Metrics
   private let faults: DatabaseFaults
   private var refusals = AuditBounds(sources: Limits.auditSources.refused)
-  /// Of clients that are no host. They must not use up the places of hosts.
+  /// Clients that are no hosts are counted here, so that they use up no place of a host.
   private var strangers = AuditBounds(sources: Limits.auditSources.refused)
   private var repeats = AuditBounds(sources: Limits.auditSources.reused)
   /// Entries with a number that could not be written yet.
@@ -36,7 +36,7 @@ public actor AuditLog {
   private var isWriting = false
   /// The last commit failed.
   private var hasFailed = false
-  /// Of the chain, when this wrote to it last.
+  /// The end of the chain after this program's last commit.
   private var end: AuditHead?
   /// Enough for every callback that waits, so that one commit takes them all.
   private static let atOnce = 512
@@ -62,7 +62,8 @@ public actor AuditLog {
     _ notes: [AuditNote], identities: [IdentityRecord] = [], from source: Source? = nil
   ) async throws {
     var notes = notes
-    // While nothing can be written nothing is left out: else a token would be given without an entry.
+    // If the last commit failed, each note is written or its request fails. Otherwise a client could get
+    // a token that the audit does not know of.
     if let source, !hasFailed {
       notes = notes.flatMap { admit($0, from: source) }
       guard !notes.isEmpty || !identities.isEmpty else { return }
@@ -84,7 +85,8 @@ public actor AuditLog {
     }
   }
 
-  /// The first entries of each source are not in the audit, and are written once that goes again.
+  /// The audit lacks the notes of this commit. Once the database works again, the first notes of each
+  /// source are written again.
   private func fail() {
     guard !hasFailed else { return }
     hasFailed = true

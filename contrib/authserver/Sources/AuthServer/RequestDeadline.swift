@@ -4,8 +4,7 @@ import NIOHTTP1
 
 /// Closes a connection on which something takes too long: the first request with TLS' handshake, a
 /// later request from its first byte to its last, or the wait for one. It stands before TLS, and sees
-/// bytes; ``RequestParts`` tells it where requests begin, and where they
-/// and answers end.
+/// bytes; ``RequestParts`` tells it where requests begin and end, and where answers end.
 final class RequestDeadline: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
@@ -89,9 +88,9 @@ final class RequestDeadline: ChannelInboundHandler {
   }
 }
 
-/// Tells the connection's ``RequestDeadline`` where requests begin, and where they and answers end. One
-/// that sends many requests and reads no answer is closed: an answer has ended once the kernel has taken
-/// it.
+/// Tells the connection's ``RequestDeadline`` where requests begin and end, and where answers end. An
+/// answer has ended once the kernel has taken it. A client that sends many requests and reads no answer
+/// is disconnected.
 final class RequestParts: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart

@@ -95,8 +95,8 @@ extension AuthStore {
     return (entries, head)
   }
 
-  /// Appends to a chain by one statement, if it still ends where the last one of the caller's has left
-  /// it: a transaction waits for five answers of the database.
+  /// Appends to a chain by one statement, if the chain still ends at `start`. A transaction would wait
+  /// for five answers of the database.
   ///
   /// - Returns: where the chain ends with these notes, and whether they are there.
   func append(
