@@ -84,6 +84,24 @@ public struct AccessRule: Sendable, Hashable {
     list.contains { means($0, caller) }
   }
 
+  /// Which keys refuse a caller whom ``allows(_:)`` does not admit.
+  public func refusal(of caller: Caller) -> String {
+    if admits(caller) { return "allow_executables does not name its program" }
+    if caller.isUnmapped { return "the kernel has no uid for it on this host" }
+    let keys = [
+      users.isEmpty ? nil : "allow_users", groups.isEmpty ? nil : "allow_groups",
+      units.isEmpty ? nil : "allow_units",
+    ].compactMap(\.self)
+    guard !keys.isEmpty else { return "allow_groups names no group of this host" }
+    return keys.joined(separator: ", ") + (keys.count > 1 ? " do" : " does") + " not name it"
+  }
+
+  /// Which key refuses a caller that may not ask on behalf of others.
+  public func refusalOfImpersonation(by caller: Caller) -> String {
+    Self.names(caller, in: impersonators)
+      ? "allow_executables does not name its program" : "impersonate does not name it"
+  }
+
   private func allowsExecutable(of caller: Caller) -> Bool {
     guard needsExecutable else { return true }
     guard let executable = caller.executable else { return false }

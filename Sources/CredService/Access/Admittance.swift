@@ -80,18 +80,22 @@ final class Admittance {
       return decide(profile, name, inNameOf: other, caller, requester, now)
     }
     guard let profile else { return .refused(unknown(name, caller, client)) }
+    if let http = client.http,
+      let error = Self.refusalAtEndpoint(of: profile, to: caller, hasUnitToken: http.hasUnitToken)
+    {
+      // The answer is the same for all that the endpoint forbids, and the journal gets the reason.
+      return .refused(ProtocolError(.accessDenied, error.message))
+    }
     guard profile.access.allows(caller) else {
-      journal.accessRefused(caller, to: name, requester)
+      let rule = profile.access.refusal(of: caller)
+      if client.http != nil { return .refused(ProtocolError(.accessDenied, rule)) }
+      journal.accessRefused(caller, to: name, because: rule, requester)
       // A user who had a session knows that the profile exists. Another program or unit of the same
       // user has lost nothing.
       let isOfUser = !profile.access.needsExecutable && !profile.access.needsUnit
       let session = sessions[SessionKey(uid: caller.uid, profile: name)]
       let hadIt = session?.owner == SessionOwner(name: caller.userName)
       return .refused(hadIt && isOfUser ? Self.noLongerForYou(name) : Self.notForYou(name, caller))
-    }
-    if isClosed(profile, to: caller, client) {
-      journal.accessRefused(caller, to: name, requester)
-      return .refused(Self.notForYou(name, caller))
     }
     return .admitted(profile, caller)
   }
@@ -103,7 +107,8 @@ final class Admittance {
   ) -> Decision {
     guard let profile, profile.access.allowsImpersonation(by: caller) else {
       if profile != nil {
-        journal.accessRefused(caller, to: name, inNameOf: other, requester)
+        let rule = profile?.access.refusalOfImpersonation(by: caller) ?? ""
+        journal.accessRefused(caller, to: name, inNameOf: other, because: rule, requester)
       }
       return .refused(
         ProtocolError(.accessDenied, "you may not act for others in profile '\(name)'"))
@@ -115,7 +120,9 @@ final class Admittance {
     case .refused(let error): return .refused(error)
     }
     guard profile.access.allows(caller, for: user) else {
-      journal.accessRefused(caller, to: name, inNameOf: other, requester)
+      journal.accessRefused(
+        caller, to: name, inNameOf: other, because: "its allow_ keys do not name the other user",
+        requester)
       return .refused(
         ProtocolError(
           .accessDenied, "profile '\(name)' is not available to \(other.quoted)"))
@@ -123,15 +130,29 @@ final class Admittance {
     return .admitted(profile, user)
   }
 
-  /// Whether a profile that admits the caller on the socket is not served to it at the endpoint.
+  /// Why a profile that admits the caller on the socket is not served to it at the endpoint.
   ///
   /// Forwarders often run as root, and lend its uid to all behind them. So root counts where a list
   /// names it, or where its unit's token says that it is no forwarder. The kernel names no program
   /// for a TCP connection. Where there are tokens alone, there is nothing to serve.
-  private func isClosed(_ profile: Profile, to caller: Caller, _ client: Client) -> Bool {
-    guard let http = client.http else { return false }
-    if profile.access.needsExecutable || profile.plan.givesTokensAlone { return true }
-    return caller.uid == 0 && !http.hasUnitToken && !profile.access.names(caller)
+  static func refusalAtEndpoint(
+    of profile: Profile, to caller: Caller, hasUnitToken: Bool
+  ) -> ProtocolError? {
+    if let error = profile.refusalOfCredentials { return error }
+    let name = profile.settings.name
+    if profile.access.needsExecutable {
+      return ProtocolError(
+        .accessDenied,
+        "profile '\(name)' is not served to HTTP clients: allow_executables needs a program, and "
+          + "the kernel names none for a TCP connection")
+    }
+    if caller.uid == 0, !hasUnitToken, !profile.access.names(caller) {
+      return ProtocolError(
+        .accessDenied,
+        "profile '\(name)' is not served to root's HTTP clients: forwarders run as root; name root "
+          + "in allow_users, or use the token of a unit")
+    }
+    return nil
   }
 
   /// The user in whose name a caller asks, by name or number.
@@ -190,7 +211,9 @@ final class Admittance {
       return nil
     }
     let name = session.key.profile
-    journal.accessRefused(Caller(uid: requester.client.peer.uid), to: name, requester)
+    journal.accessRefused(
+      Caller(uid: requester.client.peer.uid), to: name,
+      because: "impersonate_signed_in is not set, and the user signed in", requester)
     let user = session.userName ?? "uid \(session.key.uid)"
     return ProtocolError(
       .accessDenied,
@@ -294,6 +317,8 @@ final class Admittance {
   /// A caller that may not use every profile does not learn which ones exist. Nor does one for whom that
   /// takes longer than a turn to tell. Root learns it: it can read the configuration.
   private func unknown(_ name: String, _ caller: Caller, _ client: Client) -> ProtocolError {
+    // The endpoint's answer is the same for all that it forbids.
+    guard client.http == nil else { return Self.absent(name) }
     guard case .main = client.door else { return Self.notForYou(name, caller) }
     let key = SessionKey(uid: caller.uid, profile: name)
     if removedSessions[key] == SessionOwner(name: caller.userName) { return Self.removed(name) }
@@ -301,7 +326,7 @@ final class Admittance {
       configuration.problem == nil
       ? "" : " (the newest configuration is not in use: see 'systemctl status credd')"
     let configuration = configuration.current
-    if caller.uid != 0 || client.http != nil {
+    if caller.uid != 0 {
       guard !caller.isUnmapped, configuration.restrictions.count <= Self.restrictionsTried,
         configuration.restrictions.allSatisfy({ $0.allows(caller) })
       else { return Self.notForYou(name, caller) }
@@ -313,8 +338,6 @@ final class Admittance {
         "no profile is configured on this host: ask its administrator to add one to credd.conf"
           + stale)
     }
-    // The endpoint's answer names no profile.
-    guard client.http == nil else { return Self.absent(name) }
     let advice = configuration.nameIndex.suggestion(
       for: name, otherwise: "; known are \(known.prefix(10).joined(separator: ", "))")
     return ProtocolError(.unknownProfile, "there is no profile '\(name)'\(advice)\(stale)")

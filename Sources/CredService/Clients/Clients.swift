@@ -212,7 +212,10 @@ final class Clients {
     if error.code == .tooManyRequests, !["login", "respond", "account"].contains(asked) {
       journal.limitHit(error, of: client.peer, unit: client.unit())
     }
-    guard client.http == nil else {
+    if let http = client.http {
+      if error.endsAccess {
+        journal.forbidden(error, to: asked == "get" ? http.askedProfile : nil, client)
+      }
       return Self.send(.error(error), to: client, closes: true)
     }
     var bytes: [UInt8] = []

@@ -15,6 +15,12 @@ final class HTTPState {
   var request: EndpointRequest?
   /// When the request is answered at the latest.
   var until = Instant.distantFuture
+
+  /// The profile of ``request``.
+  var askedProfile: String? {
+    guard case .credentialsOf(let profile) = request?.path else { return nil }
+    return profile
+  }
 }
 
 /// Requests at the endpoint, and the operation `endpoint`, which gives a client of the socket the
@@ -215,20 +221,8 @@ final class HTTPClients {
           "this credd serves no HTTP clients: enable credd-endpoint.socket, then stop credd.service "
             + "and start its sockets"))
     }
-    let name = profile.settings.name
-    if profile.access.needsExecutable {
-      return .failure(
-        ProtocolError(
-          .accessDenied,
-          "profile '\(name)' is not served to HTTP clients: allow_executables needs a program, and "
-            + "the kernel names none for a TCP connection"))
-    }
-    if caller.uid == 0, !profile.access.names(caller) {
-      return .failure(
-        ProtocolError(
-          .accessDenied,
-          "profile '\(name)' is not served to root's HTTP clients: forwarders run as root; name root "
-            + "in allow_users, or use the token of a unit"))
+    if let error = Admittance.refusalAtEndpoint(of: profile, to: caller, hasUnitToken: false) {
+      return .failure(error)
     }
     return .success(place)
   }

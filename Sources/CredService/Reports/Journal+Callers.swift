@@ -54,9 +54,12 @@ extension Journal {
       metadata)
   }
 
-  /// - Parameter other: the user for whom the caller asked, in the caller's words.
+  /// - Parameters:
+  ///   - other: the user for whom the caller asked, in the caller's words.
+  ///   - rule: the keys that refuse the caller.
   func accessRefused(
-    _ caller: Caller, to profile: String, inNameOf other: String? = nil, _ requester: Requester
+    _ caller: Caller, to profile: String, inNameOf other: String? = nil, because rule: String,
+    _ requester: Requester
   ) {
     guard
       let repeats = admit(
@@ -67,14 +70,37 @@ extension Journal {
     if let name = caller.userName ?? userName(of: caller.uid) { metadata["user"] = "\(name)" }
     metadata["code"] = "\(ProtocolErrorCode.accessDenied.rawValue)"
     if let other { metadata["for_user"] = "\(other)" }
-    if caller.isUnmapped { metadata["reason"] = "the kernel has no uid for it on this host" }
+    metadata["reason"] = "\(rule)"
     switch client.program.known?.answer {
     case .executable(let executable): metadata["executable"] = "\(executable.path)"
     case .unknown(let reason): metadata["executable"] = "unknown: \(reason)"
     case .overdue, .crowded, nil: break
     }
     log.log(
-      .accessRefused, .notice, "refused a caller that the profile does not allow", metadata)
+      .accessRefused, .notice, "refused a caller that the profile does not allow: \(rule)", metadata
+    )
+  }
+
+  /// Logs why the endpoint answers 403, once a minute for each profile, account and unit. The answer is
+  /// the same for all reasons.
+  ///
+  /// - Parameter profile: nil if the request was for the metrics.
+  func forbidden(_ error: ProtocolError, to profile: String?, _ client: Client) {
+    // A name that is not configured is the client's choice.
+    let known = error.code == .unknownProfile ? nil : profile
+    guard
+      let repeats = admit(
+        .refusal, JournalEvent.accessRefused.rawValue, known ?? "", uid: client.peer.uid,
+        detail: Self.systemUnit(client.unit()))
+    else { return }
+    var metadata = callerMetadata(
+      profile ?? "", Requester(client: client, purpose: nil), client.unit(), repeats)
+    metadata["profile"] = profile.map { "\($0)" }
+    metadata["user"] = userName(of: client.peer.uid).map { "\($0)" }
+    metadata["code"] = "\(error.code.rawValue)"
+    metadata["reason"] = "\(error.message)"
+    log.log(
+      .accessRefused, .notice, "refused a request at the endpoint: \(error.message)", metadata)
   }
 
   /// A token that was given to another user or unit may have been stolen.

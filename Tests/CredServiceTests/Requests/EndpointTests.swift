@@ -204,6 +204,34 @@ struct EndpointTests {
     expect(fixture.host.upstreams.calls("token"), equals: 0)
   }
 
+  /// The answer names none.
+  @Test func theJournalNamesTheRuleOfEachRefusal() throws {
+    let fixture = try profiles(
+      "allow_users = bob", "allow_executables = /usr/bin/aws",
+      "allow_groups = developers\nallow_units = billing.service", "allow_users = *")
+    for (name, uid) in [("p0", 1000), ("p1", 1000), ("p2", 1000), ("p3", 0), ("nothing", 1000)] {
+      let token = try EndpointLock.token(.user(UInt32(uid)), for: name)
+      let client = EndpointClient(fixture, uid: UInt32(uid))
+      for _ in 0..<2 { expect(try client.ask(name, token).status, equals: 403) }
+    }
+    // Whoever asks for names that there are not fills no journal.
+    let token = try EndpointLock.token(.user(1000), for: "nowhere")
+    expect(try EndpointClient(fixture).ask("nowhere", token).status, equals: 403)
+    let entries = fixture.host.log.entries.filter { $0.message.hasPrefix("refused a request") }
+    expect(
+      entries.map { ($0["profile"] ?? "") + ": " + ($0["reason"] ?? "") },
+      equals: [
+        "p0: allow_users does not name it",
+        "p1: profile 'p1' is not served to HTTP clients: allow_executables needs a program, and the "
+          + "kernel names none for a TCP connection",
+        "p2: allow_groups, allow_units do not name it",
+        "p3: profile 'p3' is not served to root's HTTP clients: forwarders run as root; name root in "
+          + "allow_users, or use the token of a unit",
+        "nothing: there is no profile 'nothing'",
+      ])
+    expect(entries.allSatisfy { $0["transport"] == "endpoint" && $0["code"] != nil })
+  }
+
   @Test func unitsAndGroupsAreAdmittedAsOnTheSocket() throws {
     let fixture = try profiles("allow_units = billing.service", "allow_groups = developers")
     let token = try EndpointLock.token(.user(1000), for: "p0")
