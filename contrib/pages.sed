@@ -10,4 +10,4 @@ s#\[\([^]]*\)\](sandbox\.md[^)]*)#\1#g
 # There are no pages for contributors.
 /^| contributors |/d
 # Manual pages, the developers' pages, sources.
-s#\[\([^]]*\)\](\(\.\./\)\{0,1\}\(man\|internals\|CONTRIBUTING\|LICENSE\|Benchmarks\|Sources\|Tests\|contrib\|systemd\)[^)]*)#\1#g
+s#\[\([^]]*\)\](\(\.\./\)\{0,1\}\(CONTRIBUTING\.md\|LICENSE\|\(man\|internals\|Benchmarks\|Sources\|Tests\|contrib\|systemd\)/\)[^)]*)#\1#g

@@ -41,11 +41,18 @@ struct PageLinks {
   /// Those that lead nowhere.
   func broken() throws -> [String] { try links.filter { try !leadsSomewhere($0) } }
 
+  /// The files that the links lead to.
+  var targets: Set<URL> { Set(links.map { target(of: $0) }) }
+
+  private func target(of link: String) -> URL {
+    let path = link.prefix { $0 != "#" }
+    guard !path.isEmpty else { return page }
+    return page.deletingLastPathComponent().appending(path: String(path)).standardizedFileURL
+  }
+
   private func leadsSomewhere(_ link: String) throws -> Bool {
     let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
-    let folder = page.deletingLastPathComponent()
-    let target =
-      parts[0].isEmpty ? page : folder.appending(path: String(parts[0])).standardizedFileURL
+    let target = target(of: link)
     guard FileManager.default.fileExists(atPath: target.path) else { return false }
     guard parts.count > 1, target.pathExtension == "md" else { return true }
     return try PageLinks(target).anchors.contains(String(parts[1]))

@@ -46,6 +46,30 @@ struct PagesTests {
     expect(names.contains("README.md") && names.contains("pictures/request.svg"))
   }
 
+  /// A page that lies beside another one stays linked there, except in the line for contributors.
+  @Test(.enabled(if: Programs.installed("make") != nil, "takes make"))
+  func anInstalledPageKeepsItsLinksToTheOthers() throws {
+    let folder = try installed()
+    let root = Repository.root
+    var sources: [URL: URL] = [:]
+    for page in try PageLinks.pages(in: folder) {
+      let name = page.lastPathComponent
+      let places = ["", "docs/"].map { root.appending(path: $0 + name).standardizedFileURL }
+      let source = try #require(
+        places.first { FileManager.default.fileExists(atPath: $0.path) }, "\(name)")
+      sources[source] = page.standardizedFileURL
+    }
+    var count = 0
+    for (source, page) in sources {
+      let expected = try Set(PageLinks(source).targets.compactMap { sources[$0] })
+      let kept = try PageLinks(page).targets
+      let lost = expected.subtracting(kept).map(\.lastPathComponent)
+      expect(lost.filter { $0 != "CHANGELOG.md" }, equals: [], "\(page.path)")
+      count += expected.count
+    }
+    expect(count > 60, "\(count)")
+  }
+
   /// Whoever reads it decides on the first screen.
   @Test func theReadmeIsShort() throws {
     let text = try Repository.text("README.md")
