@@ -44,7 +44,7 @@ extension SystemTests {
       """
     }
 
-    /// Runs a command as a unit with the three lines.
+    /// Runs a command as a unit with the lines of docs/units.md, but for the region, which curl needs not.
     private func run(_ unit: String, _ properties: String, _ command: String) throws -> String {
       let (script, output) = ("/srv/\(unit).sh", "/run/\(unit).out")
       try machine.write(script, command + "\n")

@@ -77,6 +77,20 @@ struct PagesTests {
     expect(text.contains("\nmake demo ") && text.contains("\nmake test "))
   }
 
+  /// Boto3 and version 1 of the AWS CLI read one name of the region, most SDKs the other.
+  @Test func everyPlaceHasTheSameLinesForAUnit() throws {
+    let section = try PageSection("Five lines in the unit", of: "docs/units.md")
+    let lines = try #require(section.blocks.first { $0.language == "ini" }).text
+    expect(lines.hasPrefix("[Service]\nLoadCredential="))
+    expect(lines.split(separator: "\n").count, equals: 1 + 5)
+    expect(try Repository.text("docs/man/credd.8").contains("indent\n\(lines).Ed\n"))
+    let comment = lines.split(separator: "\n").map { "#   \($0)\n" }.joined()
+    expect(try Repository.text("systemd/credd-tokens.socket").contains("#\n\(comment)#\n"))
+    for page in ["README.md", "docs/man/credd.8"] {
+      expect(try Repository.text(page).contains("five lines in the unit"), "\(page)")
+    }
+  }
+
   // MARK: Configurations
 
   /// Blocks with a backend and a profile can be copied as they stand.

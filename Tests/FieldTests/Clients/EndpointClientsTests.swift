@@ -191,6 +191,36 @@ struct EndpointClientsTests {
 
   private static let variable = "AWS_CONTAINER_AUTHORIZATION_TOKEN"
 
+  /// The lines that docs/units.md has for a unit are all that these need. Each reads another name of
+  /// the region.
+  @Test func theLinesForAUnitAreEnoughForBoto3AndTheAWSCLI() throws {
+    let clients = try PythonClients()
+    let endpoint = try EndpointHost()
+    let token = try Stage.current().newFile("token")
+    try Data(endpoint.token().utf8).write(to: URL(filePath: token))
+    let unit = try PageSection("Five lines in the unit", of: "docs/units.md")
+    var variables: [String: String] = [:]
+    for line in try #require(unit.blocks.first).text.split(separator: "\n") {
+      let words = line.split(separator: "=", maxSplits: 2)
+      guard words[0] == "Environment" else { continue }
+      variables[String(words[1])] = String(words[2]).replacing("%d/credd.work", with: token)
+        .replacing(":337/credentials/work", with: ":\(endpoint.port)/credentials/default")
+        // The tests' own environment has the former.
+        .replacing("us-east-1", with: "eu-west-1")
+    }
+    let python = try clients.python(
+      """
+      import boto3
+      client = boto3.client("s3")
+      print(client.meta.region_name, client.generate_presigned_url("list_buckets"))
+      """, environment: variables)
+    expect(python.output.contains(/^eu-west-1 .*ASIA/), "\(python.output) \(python.errors)")
+    let aws = try clients.aws(
+      "configure", "list", configuration: "/dev/null", environment: variables)
+    expect(aws.output.contains("container-role"), "\(aws.output) \(aws.errors)")
+    expect(aws.output.contains(#/region +eu-west-1 /#), "\(aws.output) \(aws.errors)")
+  }
+
   @Test func theAWSCLIGetsWhatIsValidNow() throws {
     let clients = try PythonClients()
     let endpoint = try EndpointHost(sandbox: ["--credential-lifetime", "8"])
