@@ -25,26 +25,6 @@ struct UserPoolGuideTests {
     expect(try Repository.text("README.md").contains(configurationOfEightLines()))
   }
 
-  /// The block as it stands, but for the port, which others may have, and the patience of a machine
-  /// that runs a thousand other tests.
-  @Test func theTrialWithTheSandboxGivesCredentials() throws {
-    let folder = try Stage.current().newFile("trial")
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    let trial = try #require(
-      try Repository.blocks(of: "sh", in: Self.page).first { $0.contains("credd-sandbox") }
-    )
-    .replacing("4599", with: "\(try FreePort.any())")
-    .replacing("type = user-pool", with: "type = user-pool\ntimeout = 30s")
-    let terminal = try TerminalProcess(
-      ["/bin/bash", "-c", "trap 'kill $(jobs -p)' EXIT; cd '\(folder)'\n\(trial)"],
-      environment: ["PATH": "\(Programs.folder):/usr/bin:/bin"])
-    try terminal.expect("Password of alice for profile staff: ")
-    try terminal.type("Sandbox-1")
-    try terminal.expect("staff signedIn us-east-1:")
-    try terminal.expect(#""SecretAccessKey":"#)
-    expect(try terminal.end(), equals: 0, "\(terminal.text)")
-  }
-
   @Test func theLineForScriptsSignsIn() throws {
     let secret = LoginConversationTests.appSecret
     let host = try TestHost {

@@ -149,11 +149,19 @@ struct BackendPageTests {
     .replacing("8080", with: port).replacing("4599", with: "\(try FreePort.any())")
     .replacing("type = http\n", with: "type = http\ntimeout = 60s\n")
     .replacing("get work", with: "get work --wait 120")
+    let end = try #require(
+      try Repository.text(Self.page).firstMatch(of: #/`(kill [^`]*)` ends the trial/#)
+    ).output.1
     let process = try ChildProcess(
-      ["/bin/bash", "-c", "trap 'kill $(jobs -p)' EXIT; cd '\(folder)'\n\(trial)"],
+      [
+        "/bin/bash", "-c",
+        "trap 'kill $(jobs -p)' EXIT; cd '\(folder)'\n\(trial)\n\(trial)\n\(end); wait",
+      ],
       environment: ["PATH": "\(Programs.folder):/usr/bin:/bin"])
     expect(try process.wait(), equals: 0, "\(process.errors)")
-    expect(process.output.contains(#""AccessKeyId":"ASIA"#), "\(process.output)\(process.errors)")
+    // It can be repeated.
+    let keys = process.output.matches(of: /"AccessKeyId":"ASIA/)
+    expect(keys.count, equals: 2, "\(process.output)\(process.errors)")
     // Python's server writes a line for each request, credd what it does: never the host's token.
     let token = try String(contentsOfFile: folder + "/host-token", encoding: .utf8)
     expect(!process.errors.contains(token.trimmingCharacters(in: .newlines)))
