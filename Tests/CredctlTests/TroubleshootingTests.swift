@@ -187,4 +187,63 @@ struct TroubleshootingTests {
       }
     }
   }
+
+  // MARK: What the other tables quote
+
+  /// What systemd, AWS and their clients say; and commands.
+  private static let foreign = [
+    "Failed to", "Job failed", "Socket service", "status=", "NoRegionError", "FileNotFoundError",
+    "credd.service", "systemctl", "account mfa",
+  ]
+
+  /// The sources of the programs, without what divides a text into lines.
+  private static func sources() throws -> Data {
+    let folder = root.appending(path: "Sources")
+    var text = ""
+    for name in try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+    where name.hasSuffix(".swift") && !name.contains("andbox") {
+      let source = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
+      for line in source.split(separator: "\n") {
+        text += line.drop { $0 == " " } + "\n"
+      }
+    }
+    for divider in ["\"\n+ \"", "\\\n"] {
+      text = text.replacingOccurrences(of: divider, with: "")
+    }
+    return Data(text.utf8)
+  }
+
+  /// The texts in the first column of a page's tables, without the examples in them.
+  private static func quotedTexts(of page: String) throws -> [String] {
+    let text = try String(contentsOf: root.appending(path: page), encoding: .utf8)
+    let own = text.components(separatedBy: "\n## SDKs and the AWS CLI")[0]
+    let example =
+      #/…|(?:^| )'[^']*'|"[^"]*"|/[\w./-]+|\(Connection refused\)|Address already in use/#
+    return own.split(separator: "\n").filter { $0.hasPrefix("| ") }.flatMap { row in
+      let cell = row.dropFirst(2).components(separatedBy: " | ")[0]
+      guard cell.prefixMatch(of: #/Cognito: |STS: /#) == nil else { return [String]() }
+      return cell.matches(of: /`([^`]*)`/).map { String($0.1) }
+        .filter { quoted in !foreign.contains { quoted.hasPrefix($0) } }
+        .flatMap { $0.split(separator: example).map(String.init) }
+    }
+  }
+
+  /// Half of the words of each text stand in a row in a source; the others may be put in.
+  @Test(arguments: ["docs/troubleshooting.md", "docs/units.md", "docs/oidc.md"])
+  func theProgramsCanSayWhatThePagesQuote(_ page: String) throws {
+    let sources = try Self.sources()
+    var count = 0
+    for text in try Self.quotedTexts(of: page) {
+      let words = text.trimmingCharacters(in: .init(charactersIn: " ,;:.()?")).split(separator: " ")
+      guard words.count > 2 else { continue }
+      let length = max(2, words.count / 2)
+      let isSaid = (0...words.count - length).contains { start in
+        let run = words[start..<start + length].joined(separator: " ")
+        return sources.range(of: Data(run.utf8)) != nil
+      }
+      expect(isSaid, "no program says \(text)")
+      count += 1
+    }
+    expect(count > 2)
+  }
 }
