@@ -35,8 +35,11 @@ struct MetricsTests {
     expect(text.contains("\ncredd_build_info{version=\""))
     let other = try EndpointHost()
     // Root counts at the endpoint only where it is named.
+    let refusal = try other.exchange(other.head(nil, path: "/metrics"))
+    expect(refusal.hasPrefix("HTTP/1.1 403 ") && refusal.contains("metrics_users"), "\(refusal)")
     expect(
-      try other.exchange(other.head(nil, path: "/metrics")).hasPrefix("HTTP/1.1 403 "))
+      other.host.log.contains(
+        "refused a request at the endpoint: only root, members of admin_group and metrics_users"))
   }
 
   @Test(.enabled(if: OtherUser.isRoot, "takes root, to whom credd says more"))

@@ -116,8 +116,8 @@ extension EndpointReply {
 
   private static let forbidden = error(
     .forbidden, code: ProtocolErrorCode.accessDenied.rawValue,
-    message: "this profile does not allow this user at the endpoint, or does not exist: see its "
-      + "allow_ keys; the journal of credd has the reason", omitsBody: false)
+    message: "this is not open to this user at the endpoint, or does not exist: see the profile's "
+      + "allow_ keys, or metrics_users; the journal of credd has the reason", omitsBody: false)
 
   /// Writes both spellings of each key: Go and Java read one, JavaScript the other.
   private static func error(
