@@ -79,6 +79,8 @@ public enum Limits {
   /// A query waits this long for a connection, and a statement this long for PostgreSQL's answer.
   /// credd itself waits 10 s for an answer.
   public static let databaseTime = Interval.seconds(5)
+  /// A connection to PostgreSQL is not used for longer: the name may lead to another machine by then.
+  public static let connectionAge = Interval.minutes(30)
 
   /// One request to Cognito, the connection included.
   public static let cognitoTime = Interval.seconds(8)

@@ -20,7 +20,7 @@ public struct AuthStore: Sendable {
   ) throws {
     switch configured {
     case .sqlite(let path): database = try SQLiteDatabase(path: path, access)
-    case .postgres(let url): database = PostgresDatabase(url: url)
+    case .postgres(let url): database = PostgresDatabase(url: url, isReading: access == .read)
     }
   }
 

@@ -18,6 +18,9 @@ import Glibc
   private(set) var isPooled = false
   /// Whether the last use came so far that PostgreSQL may have changed something.
   private(set) var hasBegun = false
+  /// PostgreSQL refuses to write: it has become a stand-by, or its disk is full.
+  private(set) var isReadOnly = false
+  let made = ContinuousClock.now
 
   /// PostgreSQL's own limits: for a statement, for a lock, and for a program that went away in the
   /// middle of a transaction. It gives up before this program does.
@@ -26,20 +29,24 @@ import Glibc
     ("idle_in_transaction_session_timeout", 15000),
   ]
 
-  /// - Parameter time: how long an answer may take.
-  init(url: String, time: Interval) throws {
+  /// - Parameters:
+  ///   - time: how long an answer may take.
+  ///   - isReading: of the URL's hosts any will do; else the first that can be written.
+  init(url: String, time: Interval, isReading: Bool) throws {
     self.time = .milliseconds(time.milliseconds)
     let options = Self.limits.map { "-c \($0)=\($1)" }.joined(separator: " ")
     // From here on `deinit` closes it, also where this throws.
-    var made = try unsafe Self.connect(url, options + " -c client_min_messages=warning")
-    if unsafe PQstatus(made) != CONNECTION_OK,
-      unsafe Self.line(PQerrorMessage(made)).contains("startup parameter")
+    let attributes = isReading ? "any" : "read-write"
+    var opened = try unsafe Self.connect(
+      url, options + " -c client_min_messages=warning", attributes)
+    if unsafe PQstatus(opened) != CONNECTION_OK,
+      unsafe Self.line(PQerrorMessage(opened)).contains("startup parameter")
     {
       // PgBouncer takes no options, unless it is told to ignore them.
-      unsafe PQfinish(made)
-      unsafe made = try Self.connect(url, "")
+      unsafe PQfinish(opened)
+      unsafe opened = try Self.connect(url, "", attributes)
     }
-    unsafe handle = made
+    unsafe handle = opened
     guard unsafe PQstatus(handle) == CONNECTION_OK, unsafe PQsetnonblocking(handle, 1) == 0 else {
       throw StoreError.unavailable(reason)
     }
@@ -52,12 +59,19 @@ import Glibc
     known = [:]
   }
 
-  private static func connect(_ url: String, _ options: String) throws -> OpaquePointer {
+  private static func connect(
+    _ url: String, _ options: String, _ attributes: String
+  ) throws -> OpaquePointer {
+    // What stands before the URL, it may say otherwise. A connection that has fallen silent is found
+    // while it waits in the pool.
     let keywords = [
+      "target_session_attrs", "keepalives_idle", "keepalives_interval", "keepalives_count",
       "dbname", "connect_timeout", "application_name", "options", "tcp_user_timeout",
       "client_encoding",
     ]
-    let values = [url, "4", "credd-authserver", options, "5000", "UTF8"]
+    let values = [
+      attributes, "30", "10", "3", url, "4", "credd-authserver", options, "5000", "UTF8",
+    ]
     let made = unsafe withConstants(keywords) { keywords in
       unsafe withConstants(values) { values in unsafe PQconnectdbParams(keywords, values, 1) }
     }
@@ -69,7 +83,8 @@ import Glibc
 
   /// Ready for another statement.
   var isUsable: Bool {
-    unsafe PQstatus(handle) == CONNECTION_OK && PQtransactionStatus(handle) == PQTRANS_IDLE
+    unsafe !isReadOnly && PQstatus(handle) == CONNECTION_OK
+      && PQtransactionStatus(handle) == PQTRANS_IDLE
   }
 
   /// PostgreSQL has closed it.
@@ -193,11 +208,13 @@ import Glibc
     case "23505", "23503": throw StoreError.conflict
     case "40001", "40P01": throw StoreError.collided
     case "42501": throw StoreError.denied(reason)
-    // Classes: connection, resources, operator's intervention, object in use or locked; read-only,
-    // which a stand-by is. No state at all: the connection broke.
+    case "25006":
+      isReadOnly = true
+      throw StoreError.unavailable(reason)
+    // Classes: connection, resources, operator's intervention, object in use or locked. No state at all:
+    // the connection broke.
     case nil: throw StoreError.unavailable(reason)
-    case .some(let state)
-    where ["08", "53", "57", "55"].contains(state.prefix(2)) || state == "25006":
+    case .some(let state) where ["08", "53", "57", "55"].contains(state.prefix(2)):
       throw StoreError.unavailable(reason)
     default: throw StoreError.failed(reason)
     }

@@ -7,6 +7,8 @@ import Synchronization
 public final class PostgresDatabase: SQLDatabase {
   private let url: String
   private let time: Interval
+  private let age: Duration
+  private let isReading: Bool
   private let threads: NIOThreadPool
   private let idle = Mutex<[PostgresConnection]>([])
 
@@ -15,9 +17,16 @@ public final class PostgresDatabase: SQLDatabase {
   /// - Parameters:
   ///   - connections: open at once, at most.
   ///   - time: how long to wait for one of them, and for an answer.
-  public init(url: String, connections: Int = 8, time: Interval = Limits.databaseTime) {
+  ///   - age: after which a connection is not used again.
+  ///   - isReading: a stand-by will do.
+  public init(
+    url: String, connections: Int = 8, time: Interval = Limits.databaseTime,
+    age: Interval = Limits.connectionAge, isReading: Bool = false
+  ) {
     self.url = url
     self.time = time
+    self.age = .milliseconds(age.milliseconds)
+    self.isReading = isReading
     threads = NIOThreadPool(numberOfThreads: connections)
     threads.start()
   }
@@ -80,25 +89,29 @@ public final class PostgresDatabase: SQLDatabase {
 
   /// Runs on a connection of the pool, or on a new one.
   ///
-  /// A restart of PostgreSQL breaks all connections of the pool. The first use that sees it discards
-  /// them all, and goes on with a new one if nothing has happened yet.
+  /// A restart of PostgreSQL breaks all connections of the pool, and a fail-over leaves them at a server
+  /// that only reads. The first use that sees it discards them all, and goes on with a new one if nothing
+  /// has happened yet.
   private func use<T>(_ body: (PostgresConnection) throws -> T) throws -> T {
     while let connection = idle.withLock({ $0.popLast() }) {
-      guard connection.isUsable else { continue }
+      guard connection.isUsable, ContinuousClock.now - connection.made < age else { continue }
       do {
         return try run(body, on: connection)
-      } catch StoreError.unavailable where connection.isBroken {
+      } catch StoreError.unavailable where connection.isBroken || connection.isReadOnly {
         let stale = idle.withLock { connections in
           defer { connections = [] }
           return connections
         }
         // They are closed here, outside the lock.
         _ = consume stale
-        guard !connection.hasBegun else { throw StoreError.unavailable(Self.brokeOff) }
+        guard !connection.hasBegun || connection.isReadOnly else {
+          throw StoreError.unavailable(Self.brokeOff)
+        }
         break
       }
     }
-    return try run(body, on: try PostgresConnection(url: url, time: time))
+    let new = try PostgresConnection(url: url, time: time, isReading: isReading)
+    return try run(body, on: new)
   }
 
   private static let brokeOff = "the connection broke within a transaction"

@@ -1,7 +1,8 @@
 import AuthCore
-import AuthStore
 import AuthTestSupport
 import Testing
+
+@testable import AuthStore
 
 /// The schema, and a database that goes and comes back. The same on both databases.
 @Suite(.serialized) struct DatabaseTests {
@@ -111,6 +112,57 @@ import Testing
     try server.start()
     #expect(try await store.users().map(\.identifier) == ["alice"])
     await store.close()
+  }
+
+  /// The first host of the URL becomes a stand-by while connections to it wait in the pool.
+  @Test func afterAFailOverTheOtherHostIsAsked() async throws {
+    let servers = [try PostgresServer(), try PostgresServer()]
+    for server in servers {
+      let store = AuthStore(PostgresDatabase(url: try server.newDatabase()))
+      try await store.migrate()
+      await store.close()
+    }
+    let hosts = servers.map(\.socketFolder).joined(separator: ",")
+    let url = "postgresql://postgres@/test1?host=" + hosts
+    let store = AuthStore(PostgresDatabase(url: url))
+    func note(_ names: Range<Int>) async throws {
+      let now = now
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for index in names {
+          group.addTask { try await store.note(vouched: Identifier("u\(index)"), now: now) }
+        }
+        try await group.waitForAll()
+      }
+    }
+    try await note(0..<20)
+    try servers[0].becomeReadOnly()
+    try await note(20..<40)
+    func users(_ server: PostgresServer) throws -> String {
+      try Example.run(
+        "SELECT COUNT(*) FROM users",
+        .postgres(url: "postgresql://postgres@/test1?host=" + server.socketFolder))
+    }
+    #expect(try servers.map(users) == ["20", "20"])
+    // What is only read may come from a stand-by.
+    let reader = AuthStore(PostgresDatabase(url: url, isReading: true))
+    #expect(try await reader.users().first?.identifier == "u0")
+    for store in [store, reader] { await store.close() }
+  }
+
+  /// After a fail-over the server's name leads elsewhere, and the old one may answer still.
+  @Test(arguments: [(Interval.minutes(30), 1), (.seconds(0), 5)])
+  func aConnectionIsNotUsedForEver(_ age: Interval, _ count: Int) async throws {
+    let url = try PostgresServer.shared().newDatabase()
+    let database = PostgresDatabase(url: url, connections: 1, age: age)
+    var processes: Set<Int64> = []
+    for _ in 0..<5 {
+      processes.insert(
+        try await database.read {
+          try $0.run("SELECT pg_backend_pid()", []).first?.integer(0) ?? 0
+        })
+    }
+    #expect(processes.count == count)
+    await database.close()
   }
 
   @Test func aDatabaseThatDoesNotAnswerHoldsUpNobodyForLong() async throws {

@@ -128,6 +128,21 @@ public final class PostgresServer: Sendable {
 
   public func stop() throws { try server("pg_ctl", ["-D", data, "-w", "-m", "immediate", "stop"]) }
 
+  /// Refuses to write from now on, as one that has become a stand-by.
+  public func becomeReadOnly() throws {
+    let setting = "default_transaction_read_only = on\n"
+    let file = data + "/postgresql.auto.conf"
+    let text = try String(contentsOfFile: file, encoding: .utf8)
+    try (text + setting).write(toFile: file, atomically: false, encoding: .utf8)
+    try server("pg_ctl", ["-D", data, "reload"])
+    // It says when it has read that.
+    while try Command.run(
+      "/usr/bin/psql",
+      ["-h", socketFolder, "-U", "postgres", "-Atc", "SHOW default_transaction_read_only"])
+      != "on\n"
+    {}
+  }
+
   /// Stops all of its processes where they are, as a machine that swaps, or hangs, would.
   public func freeze() throws { try signal(SIGSTOP) }
 
