@@ -62,24 +62,41 @@ extension AuthStore {
     }
   }
 
-  /// Removes the entries that an archive holds, in small pieces, so that nobody waits for it.
-  public func removeArchived() async throws {
+  /// Removes the entries that an archive holds, in small pieces, so that nobody waits for it. What broke
+  /// off goes on at the next call.
+  ///
+  /// - Returns: how many there were.
+  @discardableResult
+  public func removeArchived() async throws -> Int {
+    var all = 0
     for start in try await auditStarts() {
-      while try await removePiece(of: start) {}
+      while let count = try await removePiece(of: start.chain) { all += count }
+    }
+    return all
+  }
+
+  /// The place is kept: in PostgreSQL, whoever looks for the first entry reads all that were removed
+  /// before it.
+  ///
+  /// - Returns: nil where nothing was left.
+  private func removePiece(of chain: String) async throws -> Int? {
+    let lock = database.dialect.forUpdate
+    return try await database.write { connection in
+      let row = try connection.run(
+        "SELECT removed, sequence FROM audit_starts WHERE chain = ?" + lock, .text(chain)
+      ).first
+      guard let row, case let (removed, last) = (try row.integer(0), try row.integer(1)),
+        removed < last
+      else { return nil }
+      let end = min(removed + 1000, last)
+      let gone = try connection.run(
+        Self.removal, .text(chain), .integer(removed), .integer(end))
+      try connection.run(
+        "UPDATE audit_starts SET removed = ? WHERE chain = ?", .integer(end), .text(chain))
+      return gone.count
     }
   }
 
-  /// False where nothing was left.
-  private func removePiece(of start: AuditHead) async throws -> Bool {
-    try await database.write { connection in
-      let first = try connection.run(
-        "SELECT MIN(sequence) FROM audit WHERE chain = ?", .text(start.chain)
-      ).first?.optionalInteger(0)
-      guard let first, first <= start.sequence else { return false }
-      try connection.run(
-        "DELETE FROM audit WHERE chain = ? AND sequence <= ?", .text(start.chain),
-        .integer(min(first + 999, start.sequence)))
-      return true
-    }
-  }
+  static let removal =
+    "DELETE FROM audit WHERE chain = ? AND sequence > ? AND sequence <= ? RETURNING sequence"
 }

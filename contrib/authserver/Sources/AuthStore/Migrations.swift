@@ -1,7 +1,7 @@
 /// The schema, one step a version. A step that was released is never changed; a new one follows it.
 enum Migrations {
   static let steps: [@Sendable (SQLDialect) -> [String]] = [
-    first, { _ in adoptions }, { _ in groups }, archives, bytewiseNames,
+    first, { _ in adoptions }, { _ in groups }, archives, bytewiseNames, { _ in bounds },
   ]
   static let versionWithArchives = 4
 
@@ -140,6 +140,13 @@ enum Migrations {
       "CREATE INDEX users_by_\($0) ON users (\(dialect.bytewise($0)))"
     }
   }
+
+  /// From when on certificates count of a host that was enrolled anew; and up to where entries of the
+  /// audit that are in an archive were removed.
+  private static let bounds = [
+    "ALTER TABLE hosts ADD COLUMN certificates_from BIGINT",
+    "ALTER TABLE audit_starts ADD COLUMN removed BIGINT NOT NULL DEFAULT 0",
+  ]
 
   /// Against mistakes; against malice there is the chain.
   private static let appendOnlySQLite = ["UPDATE", "DELETE"].map {

@@ -24,12 +24,16 @@ extension AuditCommand {
       // Root stays root, as in a back-up. PostgreSQL knows the server by its user's name.
       try await common.withStore(.change, staysCaller: true) { store, _ in
         let new = try NewFile(file)
+        // What an earlier call has left.
+        let left = try await store.removeArchived()
         let starts = try await store.auditStarts()
         var archive = try OpenArchive(new, before: time)
         let heads = try await store.oldEntries(before: time) { try archive.add($0) }
         guard archive.entries > 0 else {
+          let more = left == 0 ? "" : "; \(left) entries of an earlier archive are removed now"
           return try common.say(
-            "no entry is older than \(time.iso8601): nothing was archived", ["entries": .number(0)])
+            "no entry is older than \(time.iso8601): nothing was archived\(more)",
+            ["entries": .number(0), "removed": .number(Int64(left))])
         }
         let sha256 = try archive.end(key)
         let members = [
@@ -67,7 +71,11 @@ extension AuditCommand {
         throw error
       }
       Common.log(heads)
-      try await store.removeArchived()
+      do { try await store.removeArchived() } catch let error as StoreError {
+        throw Failed(
+          "\(file.path) is whole, but some of its entries are in the database still: \(error); the "
+            + "next 'audit archive' removes them", .unavailable)
+      }
     }
   }
 }

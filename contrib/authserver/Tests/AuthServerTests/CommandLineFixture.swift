@@ -40,13 +40,20 @@ struct CommandLineFixture {
 
   @discardableResult
   func run(_ arguments: String..., environment: [String: String] = [:]) throws -> String {
+    try run(arguments, environment: environment)
+  }
+
+  @discardableResult
+  func run(_ arguments: [String], environment: [String: String] = [:]) throws -> String {
     try Command.run(
       Programs.program, arguments + ["--config", configuration],
       environment: environment.merging(["PATH": "/usr/bin:/bin"]) { $1 })
   }
 
   /// What it said where it failed.
-  func failure(_ status: Int32, _ arguments: String...) -> String? {
+  func failure(_ status: Int32, _ arguments: String...) -> String? { failure(status, arguments) }
+
+  func failure(_ status: Int32, _ arguments: [String]) -> String? {
     do {
       try Command.run(
         Programs.program, arguments + ["--config", configuration],

@@ -204,6 +204,24 @@ extension CommandLineTests {
       #expect(changed?.contains("archive: line 3: entry 2 of chain") == true)
     }
 
+    @Test func anArchiveThatBrokeOffIsFinishedByTheNext() throws {
+      let fixture = try CommandLineFixture()
+      try enrol(fixture, "web1", "web2", "web3")
+      try fixture.sql(
+        "CREATE TRIGGER refusal BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'no time'); END")
+      func options(_ file: String) -> [String] {
+        ["--before", "0s", "--key", fixture.folder.path + "/key", fixture.folder.path + "/" + file]
+      }
+      let said = fixture.failure(69, ["audit", "archive"] + options("one"))
+      #expect(said?.contains("/one is whole, but some of its entries are in the database") == true)
+      try fixture.sql("DROP TRIGGER refusal")
+      let again = try fixture.run(
+        ["audit", "archive", "--json"] + options("two").map { $0 == "0s" ? "2026-01-01" : $0 })
+      #expect(again.contains(#""entries" : 0"#) && again.contains(#""removed" : 3"#))
+      #expect(fixture.files.contains("one") && !fixture.files.contains("two"))
+      try fixture.run("audit", "verify", "--archive", fixture.folder.path + "/one")
+    }
+
     @Test func anArchiveOfAnotherKeyIsNotTaken() throws {
       let fixture = try CommandLineFixture()
       try enrol(fixture, "web1")

@@ -1,7 +1,8 @@
 import AuthCore
-import AuthStore
 import AuthTestSupport
 import Testing
+
+@testable import AuthStore
 
 /// Entries that leave the audit for an archive. The same on both databases.
 @Suite(.serialized) struct ArchiveStoreTests {
@@ -116,6 +117,51 @@ import Testing
     let more = try await archive(store, before: now + .seconds(50)).entries
     #expect(more.map(\.chain) == ["cli"])
     await store.close()
+  }
+
+  /// What makes the database refuse to remove an entry, as a limit in time does.
+  private static func refusal(_ database: TestDatabase) -> String {
+    database == .sqlite
+      ? "CREATE TRIGGER refusal BEFORE DELETE ON audit WHEN OLD.sequence = 1500 "
+        + "BEGIN SELECT RAISE(ABORT, 'no time'); END"
+      : """
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        RAISE EXCEPTION 'no time' USING ERRCODE = '57014'; END $$;
+      CREATE TRIGGER refusal BEFORE DELETE ON audit
+      FOR EACH ROW WHEN (OLD.sequence = 1500) EXECUTE FUNCTION refuse()
+      """
+  }
+
+  @Test(arguments: TestDatabase.allCases)
+  func aRemovalThatBrokeOffGoesOn(_ database: TestDatabase) async throws {
+    let place = try database.make()
+    let store = try await store(place)
+    try Example.run(Self.refusal(database), place)
+    await #expect(throws: StoreError.self) { try await archive(store, before: now + .days(1)) }
+    func left() throws -> String {
+      try Example.run("SELECT COUNT(*) FROM audit WHERE chain = 'a'", place)
+    }
+    #expect(try left() == "1500")
+    #expect(try await store.verifyAudit(heads: []).faults.isEmpty)
+    try Example.run(
+      "DROP TRIGGER refusal" + (database == .sqlite ? "" : " ON audit"), place)
+    #expect(try await store.removeArchived() == 1503)
+    #expect(try left() == "0")
+    #expect(try await store.removeArchived() == 0)
+    await store.close()
+  }
+
+  /// Without a lower bound each piece reads all that were removed before it.
+  @Test func postgresReadsOnePieceAtATime() async throws {
+    let place = try TestDatabase.postgres.make()
+    let store = try await store(place)
+    await store.close()
+    try Example.run("ANALYZE audit", place)
+    var statement = AuthStore.removal
+    for value in ["'a'", "1000", "2000"] { statement.replace("?", with: value, maxReplacements: 1) }
+    let plan = try Example.run("SET enable_seqscan = off; EXPLAIN \(statement)", place)
+    #expect(plan.contains("(sequence > 1000) AND (sequence <= 2000)"), "\(plan)")
+    #expect(plan.contains("Index Cond"), "\(plan)")
   }
 
   @Test(arguments: TestDatabase.allCases)

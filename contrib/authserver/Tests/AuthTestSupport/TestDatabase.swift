@@ -34,11 +34,13 @@ extension TestDatabase {
     switch place {
     case .sqlite:
       [
+        "ALTER TABLE hosts DROP COLUMN certificates_from",
         "DROP TRIGGER audit_no_delete", "DROP TABLE audit_starts",
         "CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'no'); END",
       ]
     case .postgres:
       [
+        "ALTER TABLE hosts DROP COLUMN certificates_from",
         "DROP INDEX users_by_identifier", "DROP INDEX users_by_unique_key",
         "DROP TRIGGER audit_no_delete ON audit", "DROP FUNCTION audit_keeps_what_is_in_no_archive",
         "DROP TABLE audit_starts",
