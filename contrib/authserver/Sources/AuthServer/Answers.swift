@@ -59,7 +59,7 @@ extension Request {
     if let authorization, let ticket = Ticket(authorization, .host) {
       return (.ticket(ticket), nil)
     }
-    return (connection.certificateName.map { .certificate(name: $0) }, authorization)
+    return (connection.certificate.map { .certificate($0) }, authorization)
   }
 
   /// Reads a body that is one JSON object.

@@ -9,6 +9,8 @@ struct RequestOrigin: Sendable, Equatable {
   var source: String
   /// The id of the host's token, which is no secret; `certificate` where that was shown instead.
   var token: String?
+  /// Which certificate that was.
+  var certificate: ClientCertificate?
 
   init(_ peer: Peer, proof: HostProof? = nil) {
     self.init(address: peer.address, source: peer.source, proof: proof)
@@ -19,7 +21,9 @@ struct RequestOrigin: Sendable, Equatable {
     self.source = source ?? self.address
     switch proof {
     case .ticket(let ticket): token = ticket.id
-    case .certificate: token = "certificate"
+    case .certificate(let shown):
+      token = "certificate"
+      certificate = shown
     case nil: break
     }
   }
@@ -28,6 +32,8 @@ struct RequestOrigin: Sendable, Equatable {
     var members = more
     members["address"] = address
     members["token"] = token
+    members["serial"] = certificate?.serial
+    members["fingerprint"] = certificate?.fingerprint
     return members
   }
 }

@@ -23,7 +23,8 @@ struct TokenGrant: Sendable {
 
   /// A token that is at hand can be had as often as somebody likes.
   var whoAsks: String {
-    "\(source) \(user.text) \(pool.name) \(origin.address) \(origin.token ?? "")"
+    "\(source) \(user.text) \(pool.name) \(origin.address) "
+      + (origin.certificate?.fingerprint ?? origin.token ?? "")
   }
 }
 

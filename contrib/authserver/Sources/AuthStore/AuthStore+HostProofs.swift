@@ -37,7 +37,7 @@ extension AuthStore {
     init(_ columns: String = "", _ tables: String = "") {
       byCertificate =
         "SELECT \(AuthStore.hostColumns)\(columns) FROM \(AuthStore.hostTables) \(tables) "
-        + "WHERE h.name = ?"
+        + "WHERE h.name = ? AND (h.certificates_from IS NULL OR h.certificates_from <= ?)"
       byTicket =
         "SELECT \(AuthStore.hostColumns)\(columns), t.hash FROM host_tokens t "
         + "JOIN hosts h ON h.name = t.host \(AuthStore.groupOfHost) \(tables) "
@@ -61,9 +61,12 @@ extension AuthStore {
     of proof: HostProof, _ statements: Statements, _ values: [SQLValue], _ now: Timestamp
   ) async throws -> SQLRow? {
     switch proof {
-    case .certificate(let name):
+    case .certificate(let certificate):
       return try await database.read {
-        try $0.run(statements.byCertificate, values + [.text(name)]).first
+        try $0.run(
+          statements.byCertificate,
+          values + [.text(certificate.name), .integer(certificate.notBefore.milliseconds)]
+        ).first
       }
     case .ticket(let ticket):
       let row = try await database.read {
@@ -86,6 +89,8 @@ extension AuthStore {
       case revoked
       /// By a second token, whose overlap is over.
       case replaced
+      /// A certificate from before the host was enrolled anew.
+      case outdated
       case expired
     }
 
@@ -104,8 +109,10 @@ extension AuthStore {
     let columns = "SELECT h.name, h.revoked, h.expires"
     let row = try await database.read { connection in
       switch proof {
-      case .certificate(let name):
-        try connection.run(columns + " FROM hosts h WHERE h.name = ?", .text(name)).first
+      case .certificate(let certificate):
+        try connection.run(
+          columns + ", h.certificates_from FROM hosts h WHERE h.name = ?", .text(certificate.name)
+        ).first
       case .ticket(let ticket):
         try connection.run(
           columns + ", t.hash, t.expires FROM host_tokens t JOIN hosts h ON h.name = t.host "
@@ -115,12 +122,16 @@ extension AuthStore {
     }
     guard let row else { return ProofFault(reason: .unknown, host: nil) }
     var reason = ProofFault.Reason.expired
-    if case .ticket(let ticket) = proof {
+    switch proof {
+    case .ticket(let ticket):
       if let end = row.optionalInteger(4), end <= now.milliseconds { reason = .replaced }
       if row.optionalInteger(1) != nil { reason = .revoked }
       if !ticket.matches(hash: try row.text(3)) { reason = .wrong }
-    } else if row.optionalInteger(1) != nil {
-      reason = .revoked
+    case .certificate(let certificate):
+      if let from = row.optionalInteger(3), certificate.notBefore.milliseconds < from {
+        reason = .outdated
+      }
+      if row.optionalInteger(1) != nil { reason = .revoked }
     }
     return ProofFault(reason: reason, host: try row.text(0))
   }

@@ -80,9 +80,13 @@ extension AuthStore {
       let again = try connection.run(
         """
         UPDATE hosts SET vouches = ?, signs_in = ?, pools = ?, may_link = ?, may_adopt_guests = ?,
-          host_group = ?, expires = ?, created = ?, revoked = NULL
+          host_group = ?, expires = ?, created = ?, revoked = NULL, certificates_from = ?
           WHERE name = ? AND revoked IS NOT NULL RETURNING name
-        """, values)
+        """,
+        // A certificate that was stolen before counts no longer. Its times are whole seconds.
+        values.dropLast() + [
+          .integer(host.created.milliseconds / 1000 * 1000), .text(host.name),
+        ])
       if again.isEmpty {
         try connection.run(
           """

@@ -46,8 +46,23 @@ public struct AuthStore: Sendable {
 /// How a host shows who it is.
 public enum HostProof: Sendable, Equatable {
   case ticket(Ticket)
-  /// The name in a client certificate that the TLS of this server has checked.
-  case certificate(name: String)
+  case certificate(ClientCertificate)
+}
+
+/// A client certificate that the TLS of this server has checked, with one name.
+public struct ClientCertificate: Sendable, Equatable {
+  public let name: String
+  public let notBefore: Timestamp
+  /// Both in hexadecimal: by them the authority and the audit know it.
+  public let serial: String
+  public let fingerprint: String
+
+  public init(name: String, notBefore: Timestamp, serial: String, fingerprint: String) {
+    self.name = name
+    self.notBefore = notBefore
+    self.serial = serial
+    self.fingerprint = fingerprint
+  }
 }
 
 /// What the database knows about one callback, read at once.

@@ -113,6 +113,39 @@ struct TransportTests {
     }
   }
 
+  /// Whoever has stolen a host's certificate has its name.
+  @Test func aStolenCertificateEndsWithItsEnrolment() async throws {
+    let certificates = try TestCertificates()
+    try certificates.issue("web1", "DNS:web1")
+    let shown = try NIOSSLCertificate.fromPEMFile(certificates.path("web1.pem"))[0]
+    try await run(certificates, { $0.clientCAFile = certificates.path("ca.pem") }) { test in
+      try await test.enrol("web1")
+      #expect(try await reply(test, certificates, "web1") == 200)
+      let now = Timestamp(Date.now)
+      func enrolAnew(_ time: Timestamp) async throws {
+        #expect(try await test.store.revoke(host: "web1", now: now))
+        try await test.store.enrol(
+          Enrolment(
+            name: "web1", rights: HostRights(vouches: try Patterns("alice"), pools: ["work"]),
+            created: time), token: nil)
+      }
+      try await enrolAnew(now + .hours(1))
+      #expect(try await reply(test, certificates, "web1") == 401)
+      // One that was made after the enrolment.
+      try await enrolAnew(now + .hours(-1))
+      #expect(try await reply(test, certificates, "web1") == 200)
+      let refused = try #require(try await test.events("hostRefused").last)
+      #expect(refused.member("reason") == "outdated")
+      #expect(refused.member("host") == "web1")
+      let fingerprint = Hex.encode(Digest.sha256(try shown.toDERBytes()))
+      for event in ["hostRefused", "token"] {
+        let entry = try #require(try await test.events(event).last)
+        #expect(entry.member("serial") == Hex.encode(shown.serialNumber))
+        #expect(entry.member("fingerprint") == fingerprint)
+      }
+    }
+  }
+
   @Test func aCertificateIsWorthWhatItsEnrolmentIs() async throws {
     let certificates = try TestCertificates()
     try certificates.issue("web1", "DNS:web1")

@@ -21,6 +21,10 @@ enum Example {
       expires: now + .days(90), created: now)
   }
 
+  static func certificate(_ name: String, from start: Timestamp = now) -> ClientCertificate {
+    ClientCertificate(name: name, notBefore: start, serial: "0a", fingerprint: "0b")
+  }
+
   /// A sign-in of the account `zoe` on that host.
   static func session(
     _ ticket: Ticket, until expires: Timestamp = now + .hours(12)

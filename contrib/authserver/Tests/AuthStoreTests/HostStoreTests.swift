@@ -14,8 +14,9 @@ import Testing
     let token = Example.ticket(.host)
     try await store.enrol(try Example.host(), token: token)
     #expect(try await store.host(of: .ticket(token), now: now) == Example.host())
-    #expect(try await store.host(of: .certificate(name: "web1"), now: now) == Example.host())
-    #expect(try await store.host(of: .certificate(name: "web2"), now: now) == nil)
+    let certificate = HostProof.certificate(Example.certificate("web1"))
+    #expect(try await store.host(of: certificate, now: now) == Example.host())
+    #expect(try await store.host(of: .certificate(Example.certificate("web2")), now: now) == nil)
     // The id alone is not enough.
     let forged = try #require(
       Ticket("crh1_\(token.id)_" + String(repeating: "0", count: 64), .host))
@@ -163,6 +164,36 @@ import Testing
     await store.close()
   }
 
+  /// A certificate that was stolen before the host was revoked has its name still.
+  @Test(arguments: TestDatabase.allCases)
+  func aHostThatIsEnrolledAnewWantsANewCertificate(_ database: TestDatabase) async throws {
+    let store = try await database.makeStore()
+    var host = try Example.host()
+    let (old, new) = (
+      Example.certificate("web1", from: now + .hours(-1)), Example.certificate("web1", from: now)
+    )
+    // The first enrolment takes one that was made before it.
+    try await store.enrol(host, token: nil)
+    #expect(try await store.host(of: .certificate(old), now: now) == host)
+    _ = try await store.revoke(host: "web1", now: now)
+    // Within the second that the certificate names as its start.
+    host.created = now + Interval(milliseconds: 999)
+    try await store.enrol(host, token: nil)
+    #expect(try await store.host(of: .certificate(old), now: now) == nil)
+    #expect(try await store.host(of: .certificate(new), now: now) == host)
+    let facts = try await store.facts(
+      of: .certificate(old), session: nil, user: "alice", pool: "work", now: now)
+    #expect(facts == nil)
+    func reason(_ certificate: ClientCertificate) async throws -> AuthStore.ProofFault {
+      try await store.fault(of: .certificate(certificate), now: now)
+    }
+    #expect(try await reason(old) == .init(reason: .outdated, host: "web1"))
+    #expect(try await reason(new) == .init(reason: .expired, host: "web1"))
+    _ = try await store.revoke(host: "web1", now: now)
+    #expect(try await reason(old) == .init(reason: .revoked, host: "web1"))
+    await store.close()
+  }
+
   /// What `rotate` says of the earlier token's end is when it ends.
   @Test(arguments: TestDatabase.allCases)
   func anEarlierTokenLivesNoLongerThanItWouldHave(_ database: TestDatabase) async throws {
@@ -245,7 +276,7 @@ import Testing
     #expect(try await fault(Example.ticket(.host), now) == "unknown ")
     #expect(try await store.revoke(host: "web1", now: now + .hours(2)))
     #expect(try await fault(second, now + .hours(3)) == "revoked web1")
-    let certificate = try await store.fault(of: .certificate(name: "web1"), now: now)
+    let certificate = try await store.fault(of: .certificate(Example.certificate("web1")), now: now)
     #expect(certificate == AuthStore.ProofFault(reason: .revoked, host: "web1"))
     // Not for ever.
     try await store.sweep(now: now + .days(100))
