@@ -55,7 +55,7 @@ let package = Package(
     .executableTarget(
       name: "credd-authserver",
       dependencies: [
-        "AuthCore", "AuthStore", "AuthServer", credCore, logging,
+        "AuthCore", "AuthStore", "AuthServer", "CSpawn", credCore, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: strict),

@@ -34,8 +34,8 @@ public struct AuthStore: Sendable {
     }
   }
 
-  /// Writes a copy of the state of one moment into an empty file. Only SQLite does that.
-  public func copy(to file: String) async throws { try await database.copy(to: file) }
+  /// Writes a copy of the state of one moment into an empty file that is open. Only SQLite does that.
+  public func copy(to descriptor: Int32) async throws { try await database.copy(to: descriptor) }
 
   /// Keeps room on the disk for what takes rights away.
   public func keepReserve() async { await database.keepReserve() }

@@ -67,7 +67,7 @@ public final class PostgresDatabase: SQLDatabase {
 
   public func keepReserve() async {}
 
-  public func copy(to file: String) async throws {
+  public func copy(to descriptor: Int32) async throws {
     throw StoreError.failed("a copy of it is made by pg_dump")
   }
 

@@ -180,7 +180,7 @@ public protocol SQLDatabase: Sendable {
   ) async throws -> T
   /// Keeps that room again, where there is enough.
   func keepReserve() async
-  /// Writes a copy of the state of one moment into an empty file, while others write.
-  func copy(to file: String) async throws
+  /// Writes a copy of the state of one moment into an empty file that is open, while others write.
+  func copy(to descriptor: Int32) async throws
   func close() async
 }

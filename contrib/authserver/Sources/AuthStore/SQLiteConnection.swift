@@ -115,6 +115,13 @@ import Glibc
     }
   }
 
+  /// By the descriptor alone: this process may not be able to reach the file by its name.
+  func copy(to descriptor: Int32) throws {
+    let code = auth_sqlite_write_into(descriptor)
+    guard code == SQLITE_OK else { throw failure(code) }
+    try run("VACUUM INTO 'file:copy?vfs=descriptor'")
+  }
+
   private func prepare(_ sql: String) throws -> OpaquePointer? {
     if let statement = unsafe prepared[sql] { return unsafe statement }
     var statement: OpaquePointer?

@@ -113,9 +113,9 @@ public final class SQLiteDatabase: SQLDatabase {
 
   public func keepReserve() async { try? await run(on: writer) { [reserve] in reserve.keep() } }
 
-  public func copy(to file: String) async throws {
-    _ = try await run(on: readers) { [path] in
-      try SQLiteConnection(path: path, .look).run("VACUUM INTO ?", .text(file))
+  public func copy(to descriptor: Int32) async throws {
+    try await run(on: readers) { [path] in
+      try SQLiteConnection(path: path, .look).copy(to: descriptor)
     }
   }
 

@@ -19,11 +19,11 @@ extension AuditCommand {
       let time = try AuditTime.read(before, "--before")
       guard time <= .now else { throw Failed("--before \(before) has not come yet", .usage) }
       _ = try common.read()
-      // By the caller, who goes on as the server's user with PostgreSQL: the server must not have it.
+      // Root's files are root's business, before it goes on as the database's owner: the server must have
+      // neither the key nor the archive.
       let key = try SigningKeyFile(key).read()
-      // Root stays root, as in a back-up. PostgreSQL knows the server by its user's name.
-      try await common.withStore(.change, staysCaller: true) { store, _ in
-        let new = try NewFile(file)
+      let new = try NewFile(file)
+      try await common.withStore { store, _ in
         // What an earlier call has left.
         let left = try await store.removeArchived()
         let starts = try await store.auditStarts()

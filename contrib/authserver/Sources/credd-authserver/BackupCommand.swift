@@ -15,16 +15,16 @@ struct Backup: AsyncParsableCommand {
         "the database is PostgreSQL, whose own program copies it: pg_dump -Fc -f \(file) URL",
         .usage)
     }
-    // Root stays root here: the copy may lie where the server's user may not go. What SQLite makes
-    // beside the database belongs to its owner all the same.
+    // The copy may lie where the database's owner, as whom root goes on, may not go.
     let copy = try NewFile(file)
     let time = Timestamp.now
     do {
+      try common.becomeOwner(of: configuration.database)
       let store = try AuthStore(configuration.database, .read)
       let outcome: Result<Void, any Error>
       do {
         try await store.checkSchema(isReading: true)
-        outcome = .success(try await store.copy(to: copy.temporary))
+        outcome = .success(try await store.copy(to: copy.descriptor))
       } catch { outcome = .failure(error) }
       await store.close()
       try outcome.get()

@@ -1,35 +1,59 @@
 import AuthCore
+import CSpawn
 import Glibc
 
 /// A file that is written beside its place, for its owner alone, and appears there once it is whole. No
 /// other file goes for it.
+///
+/// Its names are for a process that keeps this one's rights: root opens the file, gives up being root,
+/// and still may put it in its place.
 final class NewFile {
   let path: String
-  /// Where it is written.
-  let temporary: String
+  let descriptor: Int32
   /// Without links: whoever changes one later changes nothing here.
   private let folder: String
-  private let place: String
-  private let descriptor: Int32
+  private let keeper: auth_keeper
 
   init(_ path: String) throws {
     self.path = path
     let slash = path.lastIndex(of: "/")
     let named = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    let name = String(path[(slash.map { path.index(after: $0) } ?? path.startIndex)...])
     guard unsafe access(path, F_OK) != 0 else { throw NewFile.taken(path) }
     guard let resolved = unsafe realpath(named, nil) else { throw NewFile.failed(path) }
     folder = unsafe String(cString: resolved)
     unsafe free(resolved)
-    place = folder + "/" + path[(slash.map { path.index(after: $0) } ?? path.startIndex)...]
     try Self.check(folder, path)
     var template = Array("\(folder)/.credd-authserver.XXXXXX".utf8CString)
-    descriptor = unsafe mkstemp(&template)
-    guard descriptor >= 0 else { throw NewFile.failed(path) }
-    temporary = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let made = unsafe mkstemp(&template)
+    guard made >= 0 else { throw NewFile.failed(path) }
+    let temporary = String(
+      decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    do {
+      keeper = try Self.keeper(of: made, folder, temporary, name)
+    } catch {
+      _ = unsafe unlink(temporary)
+      close(made)
+      throw NewFile.failed(path, error)
+    }
+    descriptor = made
+  }
+
+  private static func keeper(
+    of descriptor: Int32, _ folder: String, _ temporary: String, _ name: String
+  ) throws(SystemError) -> auth_keeper {
+    let directory = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard directory >= 0 else { throw .last }
+    defer { close(directory) }
+    let own = temporary[(temporary.lastIndex(of: "/") ?? temporary.startIndex)...].dropFirst()
+    var keeper = auth_keeper()
+    let code = unsafe auth_keep(descriptor, directory, String(own), name, &keeper)
+    guard code == 0 else { throw SystemError(code) }
+    return keeper
   }
 
   deinit {
-    _ = unsafe unlink(temporary)
+    unsafe withUnsafePointer(to: keeper) { unsafe auth_dismiss($0) }
     close(descriptor)
   }
 
@@ -55,8 +79,8 @@ final class NewFile {
     Failed("\(path) is there already: name a file that is not", .usage)
   }
 
-  private static func failed(_ path: String) -> Failed {
-    Failed("\(path) cannot be written: \(SystemError.last)", .unavailable)
+  private static func failed(_ path: String, _ error: SystemError = .last) -> Failed {
+    Failed("\(path) cannot be written: \(error)", .unavailable)
   }
 
   func write(_ bytes: [UInt8]) throws {
@@ -78,21 +102,20 @@ final class NewFile {
     guard fsync(descriptor) == 0, unsafe fstat(descriptor, &state) == 0 else {
       throw NewFile.failed(path)
     }
-    guard unsafe link(temporary, place) == 0 else {
-      throw errno == EEXIST ? NewFile.taken(path) : NewFile.failed(path)
+    switch order("p") {
+    case 0: return Int64(state.st_size)
+    case EEXIST: throw NewFile.taken(path)
+    case -1: throw Failed("\(path) is not the file that was written: look who can write \(folder)")
+    case let code: throw NewFile.failed(path, SystemError(code))
     }
-    var published = stat()
-    guard unsafe lstat(place, &published) == 0, published.st_ino == state.st_ino,
-      published.st_dev == state.st_dev
-    else { throw Failed("\(path) is not the file that was written: look who can write \(folder)") }
-    let directory = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    if directory >= 0 {
-      fsync(directory)
-      close(directory)
-    }
-    return Int64(state.st_size)
   }
 
   /// Takes it away again.
-  func withdraw() { _ = unsafe unlink(place) }
+  func withdraw() { _ = order("w") }
+
+  private func order(_ order: Character) -> Int32 {
+    unsafe withUnsafePointer(to: keeper) { keeper in
+      unsafe auth_order(keeper, CChar(bitPattern: order.asciiValue ?? 0))
+    }
+  }
 }

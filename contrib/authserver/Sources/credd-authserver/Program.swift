@@ -113,45 +113,28 @@ struct Common: ParsableArguments {
       names.map { "\($0): no errors" }.joined(separator: "\n"), ["checked": Cell.words(names)])
   }
 
-  /// Root would make files in the folder of another user, who could not read them: it goes on as that
-  /// user. With PostgreSQL, as the server's user, whom the database may know by name.
+  /// Root would make files in the folder of another user, who could not read them, and do what that user
+  /// lays there: it goes on as that user before it opens the database. With PostgreSQL, as the server's
+  /// user, whom the database may know by name.
   func becomeOwner(of database: AuthCore.Configuration.Database) throws {
     guard geteuid() == 0 else { return }
     switch database {
-    case .sqlite(let path):
-      let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-      let owner = try? FileManager.default.attributesOfItem(atPath: folder)[.ownerAccountName]
-      if let owner = owner as? String { try Self.become(owner) }
-    case .postgres: try Self.become("credd-authserver")
-    }
-  }
-
-  /// Does nothing where there is no such user.
-  private static func become(_ name: String) throws {
-    guard let user = unsafe getpwnam(name) else { return }
-    let (uid, gid) = unsafe (user.pointee.pw_uid, user.pointee.pw_gid)
-    guard uid != 0 else { return }
-    guard unsafe initgroups(name, gid) == 0, setgid(gid) == 0, setuid(uid) == 0 else {
-      throw Failed("this cannot go on as \(name): \(SystemError.last)", .unavailable)
+    case .sqlite(let path): try DatabaseOwner(ofFile: path)?.become()
+    case .postgres: try DatabaseOwner(name: "credd-authserver")?.become()
     }
   }
 
   /// The database, for one command of the administrator. What it has added to its chain goes to the
   /// system's log at once: the database alone does not show that the command was cut off.
   ///
-  /// - Parameters:
-  ///   - staysCaller: root goes on as such where the database is a file.
-  ///   - isOfAudit: reads the audit alone, which earlier schemas have too.
+  /// - Parameter isOfAudit: reads the audit alone, which earlier schemas have too.
   func withStore<T>(
-    _ access: StoreAccess = .change, staysCaller: Bool = false, isOfAudit: Bool = false,
+    _ access: StoreAccess = .change, isOfAudit: Bool = false,
     _ body: (AuthStore, AuthCore.Configuration) async throws -> T
   ) async throws -> T {
     let configuration = try read()
     do {
-      if case .sqlite = configuration.database, staysCaller {
-      } else {
-        try becomeOwner(of: configuration.database)
-      }
+      try becomeOwner(of: configuration.database)
       let store = try AuthStore(configuration.database, access)
       try await store.checkSchema(isReading: isOfAudit)
       let before = try await store.auditHead(of: Self.chain)

@@ -27,6 +27,7 @@ struct Serve: AsyncParsableCommand {
     options.processors = ProcessInfo.processInfo.activeProcessorCount
     let server: Server
     do {
+      try common.becomeOwner(of: options.configuration.database)
       server = try await Server(options)
     } catch let error as StoreError {
       throw Failed(error, of: options.configuration.database)

@@ -326,29 +326,6 @@ extension CommandLineTests {
 }
 
 extension CommandLineTests {
-  @Suite(.enabled(if: getuid() == 0, "takes root, to give files to another user"))
-  struct RootCommandTests {
-    @Test func rootsFilesAreRootsAndTheDatabasesAreTheServers() throws {
-      let (fixture, own) = (try CommandLineFixture(isMigrated: false), try TestFolder())
-      try Command.run("/usr/bin/chown", ["nobody", fixture.folder.path])
-      try Command.run("/usr/bin/chmod", ["700", own.path])
-      try fixture.run("migrate")
-      try fixture.run("host", "enrol", "web1", "--pool", "work", "--vouches", "alice")
-      try fixture.run("backup", own.path + "/copy.db")
-      try fixture.run(
-        "audit", "archive", "--before", "0s", "--key", own.path + "/key", own.path + "/archive")
-      try fixture.run("audit", "verify", "--archive", own.path + "/archive")
-      try fixture.run("host", "revoke", "web1")
-      for (folder, owner) in [(fixture.folder.path, "nobody"), (own.path, "root")] {
-        let others = try Command.run(
-          "/usr/bin/find", [folder + "/", "-type", "f", "!", "-user", owner])
-        #expect(others.split(separator: "\n").allSatisfy { $0.hasSuffix("/authserver.conf") })
-      }
-    }
-  }
-}
-
-extension CommandLineTests {
   struct SchemaCommandTests {
     @Test func noCommandMakesADatabase() throws {
       let fixture = try CommandLineFixture(isMigrated: false)
