@@ -68,12 +68,14 @@ extension AuthStore {
       + "(\(conditions.joined(separator: " OR ")))"
   }
 
+  /// The host whose enrolment covers a name, also where it was revoked: Cognito has an identity for the
+  /// name still.
   static func covering(
     _ user: Identifier, _ dialect: SQLDialect, _ connection: any SQLConnection
   ) throws -> String? {
     try lockNames(dialect, connection)
     let rows = try connection.run(
-      "SELECT h.name, h.vouches, g.vouches FROM \(hostTables) WHERE h.revoked IS NULL")
+      "SELECT h.name, h.vouches, g.vouches FROM \(hostTables)")
     let name = ComparedName(user.name, folded: true)
     // Most hosts have the same patterns as others.
     var known: [String: (patterns: Patterns, cover: Bool?)] = [:]

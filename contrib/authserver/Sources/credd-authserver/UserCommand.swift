@@ -86,7 +86,8 @@ struct UserCommand: AsyncParsableCommand {
         {
         case .done: break
         case .nameCovered(let host):
-          throw Failed("\(host) vouches for that name, and shared_names = yes")
+          throw Failed(
+            "\(host) vouches for that name, or did before it was revoked, and shared_names = yes")
         case .nameTaken, .invitationUnknown:
           throw Failed(
             "there is an account of that name, or one that differs in case alone; 'user password' "

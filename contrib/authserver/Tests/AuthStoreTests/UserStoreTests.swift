@@ -130,6 +130,8 @@ import Testing
     #expect(try await store.revoke(host: "web1", now: now))
     #expect(try await store.delete(user: "alice"))
     #expect(try await store.user("alice")?.isDisabled == true)
+    #expect(try await register() == .nameCovered(host: "web1"))
+    try await store.enrol(try Example.host(vouches: "nobody"), token: nil)
     #expect(try await register() == .nameTaken)
     #expect(try await store.delete(user: "alice", freesName: true))
     #expect(try await register() == .done)
