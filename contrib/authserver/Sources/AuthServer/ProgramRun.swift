@@ -15,7 +15,8 @@ struct ProgramRun {
     let description: String
   }
 
-  /// - Parameter command: a path, and arguments. It gets this program's environment, and no input.
+  /// - Parameter command: a path, and arguments. It gets an environment of its own, none of this
+  ///   program's capabilities, and no input.
   static func of(_ command: [String], within time: Interval, upTo limit: Int) async throws -> Self {
     let outcome = await withCheckedContinuation { continuation in
       // It blocks: on a thread of Dispatch's.
@@ -148,8 +149,11 @@ private func spawn(
   _ = unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
   let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
   _ = unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
-  let variables = ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }
+  // This program's own may have AWS keys and a database's password.
+  let variables = ["PATH=/usr/local/bin:/usr/bin:/bin"]
   var pid: pid_t = 0
+  let refusal = auth_give_no_capabilities()
+  guard refusal == 0 else { return (refusal, 0) }
   let code = unsafe withCStrings(command) { arguments in
     unsafe withCStrings(variables) { variables in
       unsafe posix_spawn(&pid, command[0], &actions, &attributes, arguments, variables)

@@ -17,6 +17,14 @@ static inline int auth_close_from(posix_spawn_file_actions_t *actions, int descr
   return posix_spawn_file_actions_addclosefrom_np(actions, descriptor);
 }
 
+/// What the calling thread starts gets none of this program's capabilities, and no set-user-ID
+/// program's. The thread itself keeps what it has.
+static inline int auth_give_no_capabilities(void) {
+  // EINVAL: a kernel that has none.
+  if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL) return errno;
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? errno : 0;
+}
+
 /// A process that keeps the rights that the program had, for one file alone: the program gives up its
 /// own before it opens what others can change.
 struct auth_keeper {

@@ -53,10 +53,12 @@ struct CommandLineFixture {
   /// What it said where it failed.
   func failure(_ status: Int32, _ arguments: String...) -> String? { failure(status, arguments) }
 
-  func failure(_ status: Int32, _ arguments: [String]) -> String? {
+  /// - Parameter starter: a program that starts it.
+  func failure(_ status: Int32, _ arguments: [String], by starter: [String] = []) -> String? {
+    let command = starter + [Programs.program] + arguments + ["--config", configuration]
     do {
       try Command.run(
-        Programs.program, arguments + ["--config", configuration],
+        command[0], Array(command.dropFirst()),
         environment: ["PATH": "/usr/bin:/bin"])
       return nil
     } catch {

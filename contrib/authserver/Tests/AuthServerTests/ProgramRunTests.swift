@@ -24,6 +24,20 @@ struct ProgramRunTests {
     #expect(run.output.split(separator: "\n") == ["0", "1", "2", "3"])
   }
 
+  /// The server's own has AWS keys, and a database's password.
+  @Test func aProgramHasAnEnvironmentOfItsOwn() async throws {
+    _ = unsafe setenv("PGPASSWORD", "secret", 1)
+    let run = try await ProgramRun.of(["/usr/bin/env"], within: .seconds(60), upTo: 1000)
+    #expect(run.output == "PATH=/usr/local/bin:/usr/bin:/bin\n")
+  }
+
+  @Test func aProgramGetsNoMoreRights() async throws {
+    let run = try await ProgramRun.of(
+      ["/bin/grep", "-E", "^(CapAmb|NoNewPrivs):", "/proc/self/status"], within: .seconds(60),
+      upTo: 1000)
+    #expect(run.output == "CapAmb:\t0000000000000000\nNoNewPrivs:\t1\n")
+  }
+
   @Test func aProgramThatDoesNotEndIsKilled() async throws {
     let folder = try TestFolder()
     let file = folder.path + "/pid"

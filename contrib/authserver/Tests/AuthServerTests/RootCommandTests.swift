@@ -108,6 +108,23 @@ extension CommandLineTests {
       #expect(Set(files) == ["archive", "copy.db", "key"])
     }
 
+    /// The unit gives the server one, for port 443.
+    @Test func theProgramForCredentialsGetsNoCapability() throws {
+      let program = folder.path + "/program"
+      try "#!/bin/sh\ngrep CapEff /proc/self/status | tr -d '\\t' >&2\nexit 1\n"
+        .write(toFile: program, atomically: false, encoding: .utf8)
+      try Command.run("/usr/bin/chmod", ["755", program])
+      let fixture = try CommandLineFixture(
+        .sqlite(path: database), aws: "credential_process = \(program)", isMigrated: false)
+      let said = fixture.failure(
+        69, ["link", "list", "alice"],
+        by: [
+          "/usr/bin/setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups",
+          "--inh-caps=+net_bind_service", "--ambient-caps=+net_bind_service",
+        ])
+      #expect(said?.contains("CapEff:0000000000000000") == true, "\(said ?? "")")
+    }
+
     /// As in a container, where the folder's user has no name.
     @Test func theOwnerNeedsNoName() throws {
       try Command.run("/usr/bin/chown", ["-R", "64999:0", folder.path])
