@@ -130,9 +130,35 @@ import Testing
     #expect(try await server.useSignature("s", of: "sample:bob", now: now))
     let session = Example.session(Example.ticket(.session))
     #expect(try await server.open(session, on: host, password: "h"))
+    let device = SampleDevice(
+      uid: "d", identifier: "account:zoe", key: String(repeating: "0a", count: 16), created: now)
+    #expect(try await server.keep(device, password: "h"))
+    #expect(try await server.keep(device, password: "h"))
+    try await server.endGuess(.init(user: "account:zoe", source: "web1"), now: now)
     try await server.sweep(now: now + .days(400))
     try await server.checkWritable(now: now)
+    #expect(try await administrator.setDisabled(true, "account:zoe", trail: trail))
+    #expect(try await administrator.setPassword("i", of: "account:zoe"))
+    #expect(try await administrator.delete(user: "account:zoe", freesName: true))
+    try await administrator.note(vouched: Identifier("carol"), now: now)
+    _ = try await administrator.change(host: "web1") { $0.expires = nil }
+    _ = try await administrator.commit([record], notes: [], chain: "cli", now: now)
+    try await administrator.forgetIdentity(of: "alice", pool: "work")
+    #expect(try await !administrator.revokeInvitations(for: "yan", now: now))
     #expect(try await administrator.revoke(host: "web1", now: now, trail: trail))
+    try await administrator.enrol(host, token: nil, trail: trail)
+    for statement in [
+      "UPDATE hosts SET revoked = NULL", "UPDATE hosts SET vouches = '*'",
+      "UPDATE hosts SET certificates_from = NULL", "UPDATE users SET disabled = 0",
+      "DELETE FROM users", "UPDATE users SET identifier = 'x'",
+      "UPDATE invitations SET name = 'x'", "UPDATE invitations SET hash = 'x'",
+      "DELETE FROM identities", "UPDATE audit_heads SET chain = 'x'",
+      "UPDATE adoptions SET identifier = 'x'", "UPDATE host_tokens SET expires = NULL",
+    ] {
+      #expect(throws: CommandFailed.self, "\(statement)") {
+        try Example.run(statement, roles.server)
+      }
+    }
     for role in [roles.server, roles.administrator] {
       for statement in [
         "CREATE TABLE x (a TEXT)", "DELETE FROM audit", "UPDATE audit SET event = 'x'",
@@ -163,6 +189,11 @@ private struct PostgresRoles {
     let number = UUID().uuidString.prefix(8).lowercased()
     let names = ["server", "administrator"].map { "\($0)_\(number)" }
     for name in names { try Example.run("CREATE ROLE \(name) LOGIN", place) }
+    // As if an earlier version had given more.
+    if isGranted {
+      try Example.run(
+        "GRANT ALL ON ALL TABLES IN SCHEMA public TO " + names.joined(separator: ", "), place)
+    }
     if isGranted {
       let file = URL(filePath: #filePath).appending(path: "../../../postgresql-grants.sql")
       try Command.run(
