@@ -146,7 +146,10 @@ public struct SampleService: Sendable {
     _ form: FormValues
   ) throws(Refusal) -> [(provider: String, token: String)] {
     for name in form.names where name.hasPrefix("provider") || name.hasPrefix("token") {
-      guard ["provider1", "token1"].contains(name) else { throw Self.missing(name) }
+      guard ["provider1", "token1"].contains(name) else {
+        throw Refusal(
+          400, "InvalidRequest", "\(name.visible): one login is taken, provider1 of the pool")
+      }
     }
     switch (form["provider1"], form["token1"]) {
     case (nil, nil): return []

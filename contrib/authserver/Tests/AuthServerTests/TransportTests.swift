@@ -380,6 +380,18 @@ struct TransportTests {
     }
   }
 
+  /// An app of the sample's sends all logins that it has.
+  @Test func ofSeveralLoginsTheSecondIsNamed() async throws {
+    try await withSample { test in
+      let values = [
+        ("uid", uid), ("timestamp", stamp()), ("provider1", TestServer.provider),
+        ("token1", "bob"), ("provider2", "x"), ("token2", "y"), ("signature", "x"),
+      ]
+      let reply = try await sample(test, "/gettoken", values)
+      #expect(reply.status == 400 && reply.body.contains("2: one login is taken"))
+    }
+  }
+
   @Test func withoutTLSTheSampleIsNotServed() async throws {
     try await TestServer.run(
       .sqlite,
