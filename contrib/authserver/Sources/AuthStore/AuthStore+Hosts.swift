@@ -61,11 +61,13 @@ extension AuthStore {
   /// Enrols a host. One that was revoked may be enrolled anew under its name.
   ///
   /// - Parameter avoidsAccounts: throws ``CoveredAccount`` where the host would speak for one.
+  /// - Returns: whether it was enrolled before.
+  @discardableResult
   public func enrol(
     _ host: Enrolment, token: Ticket?, avoidsAccounts: Bool = false, trail: AuditTrail? = nil
-  ) async throws {
+  ) async throws -> Bool {
     let dialect = database.dialect
-    _ = try await write(trail) { connection in
+    return try await write(noting: { _ in trail }) { connection in
       let values =
         Self.values(host.rights) + [
           .optional(host.group?.name), .optional(host.expires?.milliseconds),
@@ -96,7 +98,7 @@ extension AuthStore {
       }
       if avoidsAccounts { try Self.checkAccounts("h.name", host.name, dialect, connection) }
       if let token { try Self.add(token, to: host.name, host.created, connection) }
-      return true
+      return !again.isEmpty
     }
   }
 

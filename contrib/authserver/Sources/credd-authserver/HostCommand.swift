@@ -38,8 +38,9 @@ struct HostCommand: AsyncParsableCommand {
         var random = SystemRandomNumberGenerator()
         let token = Ticket(.host, random: &random)
         let trail = common.trail("hostEnrolled", HostNotes.members(host))
+        let isAnew: Bool
         do {
-          try await store.enrol(
+          isAnew = try await store.enrol(
             host, token: token, avoidsAccounts: settings.sharedNames, trail: trail)
         } catch StoreError.conflict {
           throw Failed(
@@ -47,7 +48,8 @@ struct HostCommand: AsyncParsableCommand {
               + "gives it another token")
         }
         let hints = HostHints(
-          host: host, token: token.text, settings: settings, url: url, caFile: caFile)
+          host: host, token: token.text, settings: settings, isAnew: isAnew, url: url,
+          caFile: caFile)
         try common.say(hints.text, hints.members)
       }
     }

@@ -7,6 +7,8 @@ struct HostHints {
   let host: Enrolment
   let token: String
   let settings: AuthCore.Configuration
+  /// It was enrolled before, and revoked.
+  let isAnew: Bool
   let url: String?
   /// On the host.
   let caFile: String?
@@ -100,8 +102,12 @@ struct HostHints {
     let warning =
       host.allRights.contains(where: \.vouches.coverEverybody)
       ? "\nIts word counts for EVERY name: who is root on \(host.name) is anybody to AWS.\n" : ""
+    let certificate =
+      isAnew && settings.clientCAFile != nil
+      ? "\nCertificates of \(host.name) from before now are not accepted: make its new one now.\n"
+      : ""
     return """
-      \(host.name) is enrolled, \(host.expires.map { "until \($0.iso8601)" } ?? "without an end").\(warning)
+      \(host.name) is enrolled, \(host.expires.map { "until \($0.iso8601)" } ?? "without an end").\(warning)\(certificate)
 
       1. Its token, shown this once. Run this as root on the host, paste the token, then Ctrl-D:
 

@@ -303,6 +303,16 @@ extension CommandLineTests {
       #expect(said.contains("url = \(url)/v1/token\n"))
     }
 
+    @Test func whoIsEnrolledAnewIsToldToMakeACertificate() throws {
+      let fixture = try CommandLineFixture(
+        server: "tls_certificate = /none/pem\ntls_key = /none/key\nclient_ca_file = /none/ca")
+      let enrol = ["host", "enrol", "a", "--pool", "work", "--vouches", "b"]
+      let words = "Certificates of a from before now are not accepted: make its new one now."
+      #expect(try !fixture.run(enrol).contains(words))
+      try fixture.run("host", "revoke", "a")
+      #expect(try fixture.run(enrol).contains(words))
+    }
+
     /// credd would refuse the lines.
     @Test func whatCreddRefusesIsRefused() throws {
       let fixture = try CommandLineFixture()
