@@ -90,6 +90,7 @@ extension FuzzTarget {
         case .damaged: "damaged"
         case .version(let version): "version \(version)"
         case .otherBoot: "other boot"
+        case .unknownBoot: "unknown boot"
         }
       return .check(expected == second, "a header is \(expected), by the second reading \(second)")
     }

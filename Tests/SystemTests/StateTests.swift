@@ -33,6 +33,35 @@ extension SystemTests {
       expect(try identity(of: "alice"), equals: before)
     }
 
+    /// The unit hides /proc/sys from the daemon.
+    @Test
+    func keptSessionsBearTheBootsID() throws {
+      let key = try machine.accessKey(of: "alice")
+      let boot = "tr -d - </proc/sys/kernel/random/boot_id"
+      let kept = """
+        for file in /proc/$(systemctl show --property=MainPID --value credd.service)/fd/*; do
+          [[ $(readlink "$file") == */memfd:credd-sessions* ]] || continue
+          od -An -tx1 -j16 -N16 "$file" | tr -d ' \n'
+          break
+        done
+        """
+      expect(try machine.sh(kept), equals: try machine.sh(boot))
+      try machine.sh("systemctl restart credd.service")
+      expect(try machine.accessKey(of: "alice"), equals: key)
+      expect(try machine.sh(kept), equals: try machine.sh(boot))
+    }
+
+    @Test
+    func withoutTheBootsIDKeptSessionsAreDroppedAndThatIsSaid() throws {
+      try machine.dropIn("credd.service", "[Service]\nUnsetEnvironment=CREDD_BOOT_ID\n")
+      let key = try machine.accessKey(of: "alice")
+      try machine.sh("systemctl restart credd.service")
+      expect(try machine.accessKey(of: "alice") != key)
+      let warnings = try machine.journal("PRIORITY=4")
+      expect(warnings.count, equals: 1, "\(warnings)")
+      expect("\(warnings)".contains("Environment=CREDD_BOOT_ID=%b is missing"), "\(warnings)")
+    }
+
     @Test
     func readOnlyDirectoryDegradesToMemory() throws {
       try machine.dropIn("credd.service", "[Service]\nReadOnlyPaths=/var/lib/credd\n")

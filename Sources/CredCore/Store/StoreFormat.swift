@@ -9,8 +9,12 @@ public struct StoreHeader: Sendable, Equatable {
   public static let version: UInt32 = 1
 
   private static let magic = Array("CREDDSES".utf8)
+  /// No boot has this id.
+  static let unknownBoot = [UInt8](repeating: 0xFF, count: 16)
+  /// What daemons up to 0.2.0 wrote in their shipped unit, which hid the id.
+  private static let formerUnknownBoot = [UInt8](repeating: 0, count: 16)
 
-  /// The boot id; zeros if the kernel gave none.
+  /// The boot id; ``unknownBoot`` if the daemon that wrote it was told none.
   public let boot: [UInt8]
   /// Higher in the newer of two stores.
   public let generation: UInt64
@@ -18,9 +22,9 @@ public struct StoreHeader: Sendable, Equatable {
   /// contain a forged record.
   public let marker: UInt64
 
-  /// - Parameter boot: 16 bytes.
-  public init(boot: [UInt8], generation: UInt64, marker: UInt64) {
-    self.boot = Array((boot + [UInt8](repeating: 0, count: 16)).prefix(16))
+  /// - Parameter boot: 16 bytes; nil if it is unknown.
+  public init(boot: [UInt8]?, generation: UInt64, marker: UInt64) {
+    self.boot = boot ?? Self.unknownBoot
     self.generation = generation
     self.marker = max(marker, 1)
   }
@@ -42,18 +46,24 @@ public struct StoreHeader: Sendable, Equatable {
     case damaged
     case version(UInt32)
     case otherBoot
+    case unknownBoot
 
     public var description: String {
       switch self {
       case .damaged: "its header is damaged"
       case .version(let version): "it has format \(version), not \(StoreHeader.version)"
       case .otherBoot: "it was written before the last boot"
+      case .unknownBoot:
+        """
+        whether it was written since the last boot cannot be known: the unit's ProcSubset=pid hides \
+        the boot id, and Environment=CREDD_BOOT_ID=%b is missing in it
+        """
       }
     }
   }
 
-  /// - Parameter boot: the present boot id, 16 bytes.
-  public init(reading bytes: [UInt8], boot: [UInt8]) throws(Refusal) {
+  /// - Parameter boot: the present boot id, 16 bytes; nil if it is unknown, which equals nothing.
+  public init(reading bytes: [UInt8], boot: [UInt8]?) throws(Refusal) {
     guard bytes.count == Self.byteCount, bytes.starts(with: Self.magic),
       let version = UInt32(littleEndian: bytes[8..<12])
     else { throw .damaged }
@@ -64,8 +74,10 @@ public struct StoreHeader: Sendable, Equatable {
       let generation = UInt64(littleEndian: bytes[32..<40]),
       let marker = UInt64(littleEndian: bytes[40..<48]), marker != 0
     else { throw .damaged }
-    self.init(boot: Array(bytes[16..<32]), generation: generation, marker: marker)
-    guard self.boot == boot else { throw .otherBoot }
+    guard let boot else { throw .unknownBoot }
+    // An upgrade from such a daemon loses no session.
+    guard [boot, Self.formerUnknownBoot].contains(Array(bytes[16..<32])) else { throw .otherBoot }
+    self.init(boot: boot, generation: generation, marker: marker)
   }
 }
 

@@ -45,7 +45,7 @@ final class SessionLog {
   }
 
   /// Creates a new file.
-  convenience init(boot: [UInt8], generation: UInt64 = 1) throws(SystemError) {
+  convenience init(boot: [UInt8]?, generation: UInt64 = 1) throws(SystemError) {
     var random = SystemRandomNumberGenerator()
     let header = StoreHeader(boot: boot, generation: generation, marker: random.next())
     let created = try SystemError.check(

@@ -131,7 +131,7 @@ extension Daemon {
   }
 
   /// The generation of a store; 0 if the descriptor is no store.
-  private static func generation(_ store: PassedDescriptors.Named, _ boot: [UInt8]) -> UInt64 {
+  private static func generation(_ store: PassedDescriptors.Named, _ boot: [UInt8]?) -> UInt64 {
     let head = try? SessionLog.read(Int64(StoreHeader.byteCount), at: 0, from: store.descriptor)
     guard let head, let header = try? StoreHeader(reading: head, boot: boot) else { return 0 }
     return header.generation

@@ -101,4 +101,25 @@ struct StoreFormatTests {
       try StoreHeader(reading: other, boot: boot)
     }
   }
+
+  @Test func `an unknown boot is no boot's equal`() {
+    let unknown = StoreHeader(boot: nil, generation: 3, marker: marker).encoded
+    #expect(throws: StoreHeader.Refusal.unknownBoot) {
+      try StoreHeader(reading: unknown, boot: nil)
+    }
+    #expect(throws: StoreHeader.Refusal.otherBoot) {
+      try StoreHeader(reading: unknown, boot: boot)
+    }
+    let known = StoreHeader(boot: boot, generation: 3, marker: marker).encoded
+    #expect(throws: StoreHeader.Refusal.unknownBoot) {
+      try StoreHeader(reading: known, boot: nil)
+    }
+  }
+
+  @Test func `zeros that a former daemon wrote become the present boot`() throws {
+    let zeros = [UInt8](repeating: 0, count: 16)
+    let former = StoreHeader(boot: zeros, generation: 3, marker: marker).encoded
+    let read = try StoreHeader(reading: former, boot: boot)
+    expect(read, equals: StoreHeader(boot: boot, generation: 3, marker: marker))
+  }
 }

@@ -52,6 +52,20 @@ struct SessionStoreTests {
     expect(try isEmpty(sessions))
   }
 
+  @Test func `a former daemon's store without a boot id is used, and marked with this boot`() throws
+  {
+    let boot = try #require(SessionStore.bootID())
+    let sessions = try SessionLog(boot: [UInt8](repeating: 0, count: 16))
+    try sessions.put(try StoredSession.record(1, "secret").encoded, for: key)
+    let heard = Heard()
+    let opened = SessionStore.open(
+      [passed(sessions, "sessions-a")], log: heard.logger, isWanted: true)
+    expect(opened.records, equals: [key: try StoredSession.record(1, "secret")])
+    expect(heard.warnings.isEmpty)
+    let written = try SessionLog.read(16, at: 16, from: sessions.descriptor)
+    expect(written, equals: boot)
+  }
+
   @Test func `without a service manager there is none`() {
     let opened = SessionStore.open([], log: Heard().logger, isWanted: false)
     expect(opened.store == nil && opened.records.isEmpty)

@@ -161,7 +161,7 @@ extension Dice {
   mutating func store() -> [UInt8] {
     var output: [UInt8] = []
     if once(in: 2) {
-      let boot = once(in: 8) ? bytes(16) : [UInt8](repeating: 7, count: 16)
+      let boot = once(in: 8) ? bytes(16) : [UInt8](repeating: once(in: 8) ? 0 : 7, count: 16)
       output = StoreHeader(boot: boot, generation: next(), marker: once(in: 8) ? 0 : next()).encoded
       if once(in: 4) { output[number(64)] ^= 1 << UInt8(number(8)) }
     }

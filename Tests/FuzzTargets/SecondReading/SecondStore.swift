@@ -55,7 +55,8 @@ enum SecondStore {
     guard UInt64(checksum(bytes.prefix(60))) == number(bytes[60..<64]),
       number(bytes[40..<48]) != 0
     else { return "damaged" }
-    guard Array(bytes[16..<32]) == boot else { return "other boot" }
+    let isOfBoot = Array(bytes[16..<32]) == boot || bytes[16..<32].allSatisfy { $0 == 0 }
+    guard isOfBoot else { return "other boot" }
     return "\(number(bytes[32..<40])) \(number(bytes[40..<48]))"
   }
 }
