@@ -80,6 +80,38 @@ struct CredentialsDirectoryTests {
     try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map(String.init)
   }
 
+  /// `LoadCredential=` under another name than the configuration's.
+  @Test
+  func aCredentialThatSystemdDidNotLoadIsSaidAtTheStart() throws {
+    let place = try Place()
+    let path = place.credentials + "/corp-token"
+    let fault =
+      "bearer_token_file: cannot open '\(path)': No such file or directory; systemd loaded 'one', "
+      + "'one-old', 'two': name it in the unit, as LoadCredential=corp-token:FILE, and restart the service"
+    let host = try TestHost(environment: place.environment) { sandbox in
+      """
+      [backend corp]
+      type = http
+      url = \(sandbox.url)/token
+      bearer_token_file = ${CREDENTIALS_DIRECTORY}/corp-token
+
+      """ + Configuration.profile("default", endpoint: sandbox.url)
+    }
+    try Deadline.usual.wait(for: "the warning") { host.daemon.errors.contains(fault) }
+    expect(try host.ask().errorCode, equals: "BackendUnavailable")
+    // The check says the same while the service runs, and what it knows when it does not.
+    let command = [Programs.credd, "--config", host.configurationPath, "--check-config"]
+    let check = try ChildProcess(command, environment: place.environment)
+    expect(try check.wait(), equals: EX_CONFIG)
+    expect(check.errors.contains(fault), "\(check.errors)")
+    let stopped = ["CREDENTIALS_DIRECTORY": place.folder + "/none"]
+    let other = try ChildProcess(command, environment: stopped)
+    expect(try other.wait(), equals: 0, "\(other.errors)")
+    expect(
+      other.errors.contains("/none/corp-token exists only while credd.service runs"),
+      "\(other.errors)")
+  }
+
   @Test(.enabled(if: Self.landlock >= 2, Self.reason))
   func aCommandReadsTheCredentialThatIsNamedAndNoOther() throws {
     let (place, seen) = (try Place(), try Stage.current().newFile("seen"))

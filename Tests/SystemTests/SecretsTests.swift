@@ -75,6 +75,23 @@ extension SystemTests {
       expect(try machine.accessKey(of: "alice"), equals: key)
     }
 
+    /// The check sees while the service runs what systemd has loaded.
+    @Test
+    func aCredentialOfAnotherNameIsSaidAtTheStartAndByTheCheck() throws {
+      try configure()
+      try machine.sh("install -m 600 /dev/stdin /root/token", input: "of-this-host\n")
+      try machine.dropIn(
+        "credd.service", "[Service]\nLoadCredential=corp_token:/root/token\n")
+      try machine.sh("systemctl start credd.service")
+      let fault =
+        "cannot open '/run/credentials/credd.service/corp-token': No such file or directory; "
+        + "systemd loaded 'corp_token': name it in the unit, as LoadCredential=corp-token:FILE"
+      try machine.wait(for: "the warning") { try machine.journalText().contains(fault) }
+      let check = try machine.attempt("credd --check-config")
+      expect(check.status, equals: 78, "\(check.errors)")
+      expect(check.errors.contains(fault), "\(check.errors)")
+    }
+
     @Test
     func encryptedToken() throws {
       try configure()

@@ -56,7 +56,8 @@ public struct ConfigurationInspection {
     case everything
     /// The files within this folder.
     case files(within: String)
-    /// The other files that are there. One that is not may come before it is needed.
+    /// The other files that are there. One that is not may come before it is needed, unless systemd
+    /// would have loaded it.
     case contents(outside: String?)
 
     /// Of a file that cannot be opened. One that is not needed yet ends no daemon.
@@ -213,7 +214,9 @@ public struct ConfigurationInspection {
     let facts = look(at: path, place) { [isContents = looksAtContentsAlone] in
       isContents ? FileFacts(ofRegular: path, content) : FileFacts(opening: path, content)
     }
-    guard let facts, !looksAtContentsAlone || facts.failure != ENOENT else { return }
+    // systemd loads no more credentials while the service runs; other files may come.
+    let mayCome = looksAtContentsAlone && !isCredential(path)
+    guard let facts, facts.failure != ENOENT || !mayCome else { return }
     guard facts.failure == 0 else {
       return unreadable(path, facts.failure, place, isSecret: content.isSecret)
     }
@@ -298,7 +301,23 @@ public struct ConfigurationInspection {
     if let access = user.access(number) {
       return fail(place, access.refusal(of: path, isSecret: isSecret))
     }
-    fail(place, "cannot open '\(path)': \(SystemError("", number: number).reason)")
+    let hint = number == ENOENT && isCredential(path) ? Self.loadedCredentials(beside: path) : ""
+    fail(place, "cannot open '\(path)': \(SystemError("", number: number).reason)\(hint)")
+  }
+
+  /// Whether systemd puts the file there, by `LoadCredential=` and its like.
+  private func isCredential(_ path: String) -> Bool {
+    (credentials ?? ServiceDirectory.credentials).map { path.hasPrefix($0 + "/") } ?? false
+  }
+
+  /// What systemd has loaded in place of a credential that is missing, with what to do.
+  private static func loadedCredentials(beside path: String) -> String {
+    let name = path.split(separator: "/").last ?? ""
+    let folder = String(path.dropLast(name.utf8.count + 1))
+    let loaded = (try? ConfigurationFiles.names(in: folder)) ?? []
+    let shown = loaded.prefix(8).map { "'\($0)'" }.joined(separator: ", ")
+    return "; systemd loaded \(loaded.isEmpty ? "no credential" : shown): name it in the unit, as "
+      + "LoadCredential=\(name):FILE, and restart the service"
   }
 
   private mutating func checkProgram(_ path: String, _ place: inout Place, _ key: String) {

@@ -36,6 +36,12 @@ public enum ConfigurationFiles {
 
   static func fragments(of path: String) throws(SystemError) -> [String] {
     let folder = path + ".d"
+    return try names(in: folder).filter { $0.hasSuffix(".conf") && !$0.hasPrefix(".") }
+      .map { "\(folder)/\($0)" }
+  }
+
+  /// The names in a folder, in the order of their bytes; none if there is no such folder.
+  static func names(in folder: String) throws(SystemError) -> [String] {
     guard let stream = unsafe opendir(folder) else {
       if errno == ENOENT { return [] }
       throw SystemError("cannot read \(folder)", number: errno)
@@ -48,7 +54,7 @@ public enum ConfigurationFiles {
           unsafe String(cString: $0)
         }
       }
-      if name.hasSuffix(".conf"), !name.hasPrefix(".") { names.append("\(folder)/\(name)") }
+      if name != ".", name != ".." { names.append(name) }
     }
     return names.sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) }
   }

@@ -66,9 +66,13 @@ struct ServiceUser {
   /// - Parameter credentials: the folder of the service's credentials, if this process does not see it.
   func reasonUnseen(_ path: String, _ number: Int32, credentials: String?) -> String? {
     if let credentials, path.hasPrefix(credentials + "/"), number == ENOENT || number == EACCES {
-      return ServiceDirectory.isService
-        ? "\(path): systemd shows it to the daemon alone, which opens it at the reload"
-        : "\(path) exists only while credd.service runs"
+      if ServiceDirectory.isService {
+        return "\(path): systemd shows it to the daemon alone, which opens it at the reload"
+      }
+      if number == EACCES { return "\(path): systemd shows it to credd.service alone" }
+      // While the service runs, what is not in the folder was not loaded.
+      return unsafe Glibc.access(credentials, X_OK) == 0
+        ? nil : "\(path) exists only while credd.service runs"
     }
     guard number == EACCES, !isDaemons || isStranger else { return nil }
     return "\(path): \(SystemError("", number: number).reason) for this user"
