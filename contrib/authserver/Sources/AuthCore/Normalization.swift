@@ -3,15 +3,28 @@ import CUnistring
 extension String {
   /// In Unicode's composed form (NFC).
   var composed: String {
+    // A composed form is never longer than three times the text (UAX #15, 9).
+    unsafe normalized(growth: 3) { unsafe auth_composed($0, $1, $2, $3) }
+  }
+
+  /// In the form in which letters of other widths, styles and positions are usual ones (NFKC).
+  var compatible: String {
+    unsafe normalized(growth: 11) { unsafe auth_compatible($0, $1, $2, $3) }
+  }
+
+  private func normalized(
+    growth: Int,
+    _ form: (
+      UnsafePointer<UInt8>?, Int, UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<Int>?
+    ) -> UnsafeMutablePointer<UInt8>?
+  ) -> String {
     let bytes = Array(utf8)
     guard !bytes.allSatisfy({ $0 < 0x80 }) else { return self }
-    // A composed form is never longer than three times the text (UAX #15, 9).
-    var buffer = [UInt8](repeating: 0, count: bytes.count * 3)
+    var buffer = [UInt8](repeating: 0, count: bytes.count * growth)
     var count = buffer.count
     let isDone = unsafe buffer.withUnsafeMutableBufferPointer { output in
       // What does not fit would come in memory of its own.
-      unsafe auth_composed(bytes, bytes.count, output.baseAddress, &count)
-        == output.baseAddress
+      unsafe form(bytes, bytes.count, output.baseAddress, &count) == output.baseAddress
     }
     return isDone ? String(decoding: buffer.prefix(count), as: UTF8.self) : self
   }

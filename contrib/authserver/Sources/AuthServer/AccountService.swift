@@ -1,6 +1,6 @@
 public import AuthCore
 public import AuthStore
-import Logging
+public import Logging
 
 /// Registration, sign-in and sign-out.
 public struct AccountService: Sendable {
@@ -9,16 +9,18 @@ public struct AccountService: Sendable {
   let hasher: PasswordHasher
   let audit: AuditLog
   let gate: HostGate
+  let log: Logger
   let now: @Sendable () -> Timestamp
 
   public init(
     configuration: AuthCore.Configuration, store: AuthStore, hasher: PasswordHasher,
-    audit: AuditLog, now: @escaping @Sendable () -> Timestamp
+    audit: AuditLog, log: Logger, now: @escaping @Sendable () -> Timestamp
   ) {
     self.configuration = configuration
     self.store = store
     self.hasher = hasher
     self.audit = audit
+    self.log = log
     gate = HostGate(store: store, audit: audit, now: now)
     self.now = now
   }
@@ -46,6 +48,11 @@ public struct AccountService: Sendable {
     case .nameTaken, .nameCovered:
       throw Refusal(409, "UsernameExists", "there is an account of that name, or one like it")
     case .invitationUnknown: throw Self.invitationUnknown
+    }
+    if let looks = user.looks {
+      log.warning(
+        "a new account may be taken for another one",
+        metadata: ["user": "\(user.text)", "reason": "the name \(looks)"])
     }
     return username
   }

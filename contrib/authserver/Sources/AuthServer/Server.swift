@@ -161,7 +161,8 @@ public struct Server: Sendable {
       configuration: configuration, store: store, cognito: cognito, quota: quota, audit: audit,
       metrics: metrics, log: options.log, now: options.now)
     let accounts = AccountService(
-      configuration: configuration, store: store, hasher: hasher, audit: audit, now: options.now)
+      configuration: configuration, store: store, hasher: hasher, audit: audit,
+      log: options.log, now: options.now)
     let sample = configuration.sample.map {
       SampleService(
         sample: $0, configuration: configuration, store: store, tokens: tokens, audit: audit,

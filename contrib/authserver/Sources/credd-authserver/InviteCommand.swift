@@ -27,6 +27,7 @@ struct InviteCommand: AsyncParsableCommand {
             "registration = closed: 'user add' makes accounts, or set registration = invite")
         }
         let user = try Identifier.read(name, asAccount: settings.sharedNames)
+        user.warnOfLooks()
         let same = try await store.user(user.text)
         let alike = try await store.user(matching: user)
         if let taken = same ?? alike {

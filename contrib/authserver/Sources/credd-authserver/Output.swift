@@ -2,6 +2,7 @@ import AuthCore
 import AuthStore
 import CredCore
 import FoundationEssentials
+import Glibc
 
 /// A value in what a command prints. Programs get it as what it is, people as a word.
 enum Cell: Encodable, Sendable, ExpressibleByStringLiteral, ExpressibleByStringInterpolation {
@@ -160,5 +161,12 @@ extension Identifier {
     } catch {
       throw Failed("the name \(name.visible) \(error.reason)", .usage)
     }
+  }
+
+  /// Says on standard error how people may take a new name for another one.
+  func warnOfLooks() {
+    guard let looks else { return }
+    let text = Array("Warning: the name \(name.visible) \(looks)\n".utf8)
+    _ = unsafe write(STDERR_FILENO, text, text.count)
   }
 }

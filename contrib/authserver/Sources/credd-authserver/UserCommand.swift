@@ -79,6 +79,7 @@ struct UserCommand: AsyncParsableCommand {
     func run() async throws {
       try await common.withStore { store, settings in
         let user = try Identifier.read(name, asAccount: settings.sharedNames)
+        user.warnOfLooks()
         let hash = try await UserCommand.hash(try input.read(for: name))
         switch try await store.register(
           user, password: hash, invitation: nil, avoidsEnrolments: settings.sharedNames, now: .now,

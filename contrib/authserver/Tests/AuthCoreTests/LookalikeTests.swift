@@ -15,6 +15,31 @@ struct LookalikeTests {
     #expect(throws: InvalidName.self) { try Enrolment.checkName(name) }
   }
 
+  @Test(arguments: [
+    ("\u{430}lice", "looks like 'alice'"),
+    ("\u{440}\u{430}\u{443}\u{440}\u{430}", "looks like 'paypa'"),
+    ("b\u{3BF}b", "looks like 'bob'"), ("al\u{131}ce", "looks like 'alice'"),
+    ("ma\u{A0}rie", "holds U+00A0, which is no letter"),
+    ("ma\u{2800}rie", "holds U+2800, which is no letter"), ("o\u{2019}hara", "holds U+2019"),
+    ("\u{FF41}lice", "holds U+FF41, a form of 'a'"),
+    ("bob\u{1D7CF}", "holds U+1D7CF, a form of '1'"),
+    ("bo\u{431}", "mixes letters of Cyrillic and Latin"),
+  ])
+  func aNameThatIsTakenForAnotherIsWarnedOf(_ name: String, _ looks: String) throws {
+    let user = try Identifier(registering: name, as: .account)
+    #expect(user.looks?.hasPrefix(looks) == true, "\(user.looks ?? "nothing")")
+  }
+
+  /// Also what no rule of these finds: letters of one script that look alike.
+  @Test(arguments: [
+    "alice", "al1ce", "aIice", "mary ann", "josé", "björn", "straße", "łukasz", "пётр", "юрий7",
+    "νίκος",
+    "田中さくら", "カタカナ漢字", "김철수", "王小明", "علي",
+  ])
+  func aNameOfOneLanguageIsNot(_ name: String) throws {
+    #expect(try Identifier(registering: name, as: .account).looks == nil)
+  }
+
   @Test(arguments: ["*", "**", "?*", "*?", "??*", "*?*?*", "alice, ?*"])
   func allPatternsThatCoverEverybodyAreKnown(_ text: String) throws {
     #expect(try Patterns(text).coverEverybody)

@@ -50,6 +50,15 @@ struct CommandLineFixture {
       environment: environment.merging(["PATH": "/usr/bin:/bin"]) { $1 })
   }
 
+  /// What it printed, also on standard error.
+  func said(_ arguments: String..., input: String? = nil) throws -> String {
+    try Command.run(
+      "/bin/bash",
+      ["-c", #"exec "$@" 2>&1"#, "bash", Programs.program] + arguments
+        + ["--config", configuration],
+      input: input, environment: ["PATH": "/usr/bin:/bin"])
+  }
+
   /// What it said where it failed.
   func failure(_ status: Int32, _ arguments: String...) -> String? { failure(status, arguments) }
 

@@ -10,6 +10,20 @@ import Testing
 @Suite(.serialized) struct CommandLineTests {}
 
 extension CommandLineTests {
+  struct LookalikeNameTests {
+    @Test func theAdministratorIsWarnedAndTheAccountIsMade() throws {
+      let fixture = try CommandLineFixture(server: "registration = invite")
+      let name = "\u{430}lice"
+      let password = "three plain words\n"
+      let said = try fixture.said("user", "add", name, "--password-stdin", input: password)
+      #expect(said.contains("Warning: the name \(name) looks like 'alice'"), "\(said)")
+      #expect(said.contains("account:\(name) may sign in"))
+      #expect(try fixture.said("invite", "b\u{3BF}b").contains("looks like 'bob'"))
+      let other = try fixture.said("user", "add", "alice", "--password-stdin", input: password)
+      #expect(!other.contains("Warning"), "\(other)")
+    }
+  }
+
   struct BackupCommandTests {
     @Test func aBackUpIsOfOneMomentAlsoUnderLoad() async throws {
       let fixture = try CommandLineFixture()

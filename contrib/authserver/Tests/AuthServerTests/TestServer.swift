@@ -39,6 +39,7 @@ struct TestServer: Sendable {
     _ database: TestDatabase = .sqlite, cognito: FakeCognito = FakeCognito(),
     now: @escaping @Sendable () -> Timestamp = { Timestamp(Date.now) },
     connections: Int = Limits.connections,
+    log: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
     _ change: (inout AuthCore.Configuration) -> Void = { _ in },
     _ body: (TestServer) async throws -> Void
   ) async throws {
@@ -55,8 +56,7 @@ struct TestServer: Sendable {
     configuration.registration = .open
     configuration.quota = 10_000
     change(&configuration)
-    var options = Server.Options(
-      configuration: configuration, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    var options = Server.Options(configuration: configuration, log: log)
     options.cognito = cognito
     options.takesSignals = false
     options.now = now
