@@ -38,6 +38,7 @@ let package = Package(
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CSpawn"),
+    .systemLibrary(name: "CHardening"),
     .systemLibrary(name: "CUnistring", providers: [.apt(["libunistring-dev"])]),
     .target(
       name: "AuthCore", dependencies: ["COpenSSL", "CUnistring", credCore], swiftSettings: strict),
@@ -55,10 +56,12 @@ let package = Package(
     .executableTarget(
       name: "credd-authserver",
       dependencies: [
-        "AuthCore", "AuthStore", "AuthServer", "CSpawn", credCore, logging,
+        "AuthCore", "AuthStore", "AuthServer", "CHardening", "CSpawn", credCore, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      swiftSettings: strict),
+      swiftSettings: strict,
+      // All symbols are bound at the start, and the table of them is read-only from then on.
+      linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]),
     // scripts/fuzz feeds these targets. Each gives its bytes to one reader of the server.
     .target(
       name: "AuthFuzzTargets", dependencies: ["AuthCore", "COpenSSL", credCore, fuzzTargets],

@@ -2,6 +2,7 @@ import ArgumentParser
 import AuthCore
 import AuthServer
 import AuthStore
+import CHardening
 import FoundationEssentials
 import Glibc
 import Logging
@@ -9,6 +10,8 @@ import Logging
 @main
 enum Main {
   static func main() async {
+    // Before anything is read: passwords and tokens are in this memory.
+    guard auth_harden() == 0 else { exit(71) }
     // Whatever is made here, a database above all, is for nobody else.
     _ = umask(0o077)
     // The configuration alone says where the database is: its checks know nothing of these.

@@ -2,6 +2,7 @@ import AuthCore
 import AuthStore
 import AuthTestSupport
 import Foundation
+import Glibc
 import Testing
 
 /// The real program, beside credd-sandbox as Cognito. `CREDD_BINARIES` names the folder of credd's
@@ -32,6 +33,35 @@ struct ProgramTests {
     #expect(try server.callback(token, "alice").status == 401)
     #expect(try programs.admin("audit", "verify").contains("/cli"))
     #expect(throws: CommandFailed.self) { try programs.admin("host", "enrol", "x", "--pool", "no") }
+  }
+
+  /// Files in /proc of a process that may be dumped or traced are its user's, else root's (proc(5)).
+  @Test(.enabled(if: getuid() == 0, "takes root, which can be another user"))
+  func otherProcessesOfItsUserCannotLookIntoTheServer() throws {
+    let programs = try Programs(.sqlite)
+    defer { programs.stop() }
+    // Other users cannot reach the folder of the tests.
+    let copy = programs.folder.path + "/credd-authserver"
+    try Command.run("/usr/bin/install", ["-m", "755", Programs.program, copy])
+    try Command.run("/usr/bin/chown", ["65534", programs.folder.path])
+    guard case .sqlite(let database) = programs.database else { return }
+    try Command.run(
+      "/usr/bin/chown", ["65534", URL(fileURLWithPath: database).deletingLastPathComponent().path])
+    let server = try programs.serve(
+      by: ["/usr/bin/setpriv", "--reuid=65534", "--clear-groups", copy])
+    let process = "/proc/\(server.process.processIdentifier)"
+    let status = try String(contentsOfFile: process + "/status", encoding: .utf8)
+    #expect(status.contains("Uid:\t65534\t65534\t65534\t65534\n"))
+    var memory = stat()
+    #expect(unsafe stat(process + "/mem", &memory) == 0 && memory.st_uid == 0)
+    let limits = try String(contentsOfFile: process + "/limits", encoding: .utf8)
+    let core = limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") }
+    #expect(core?.split(whereSeparator: \.isWhitespace).dropFirst(4).first == "0")
+  }
+
+  @Test func allSymbolsAreBoundAtTheStart() throws {
+    let section = try Command.run("/usr/bin/readelf", ["--dynamic", "--wide", Programs.program])
+    #expect(section.contains("BIND_NOW") || section.contains("Flags: NOW"))
   }
 
   @Test func usersAreMadeAndLinkedByTheAdministrator() throws {

@@ -163,16 +163,20 @@ final class Programs: Sendable {
 
   /// A server on Unix sockets of its own.
   ///
-  /// - Parameter more: of the configuration.
+  /// - Parameters:
+  ///   - command: the words that start the program.
+  ///   - more: of the configuration.
   func serve(
-    errors: FileHandle? = nil, _ more: More = [:], environment: [String: String] = environment
+    by command: [String] = [program], errors: FileHandle? = nil, _ more: More = [:],
+    environment: [String: String] = environment
   ) throws -> RunningServer {
     let listen = folder.path + "/" + UUID().uuidString.prefix(6)
     let process = Process()
-    process.executableURL = URL(fileURLWithPath: Self.program)
-    process.arguments = [
-      "serve", "--config", try configuration(listen: listen, admin: listen + "-admin", more),
-    ]
+    process.executableURL = URL(fileURLWithPath: command[0])
+    process.arguments =
+      command.dropFirst() + [
+        "serve", "--config", try configuration(listen: listen, admin: listen + "-admin", more),
+      ]
     process.environment = environment
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = FileHandle.nullDevice
