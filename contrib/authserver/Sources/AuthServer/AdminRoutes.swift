@@ -1,5 +1,6 @@
 import AuthCore
 import AuthStore
+import struct CredCore.HTTPURL
 import NIOHTTP1
 
 /// The requests of the administrator's machines, on an address of their own.
@@ -10,6 +11,13 @@ struct AdminRoutes: Responder {
   let now: @Sendable () -> Timestamp
 
   func respond(to request: Request) async -> Response {
+    guard request.namesALiteralHost else {
+      return Response(
+        Refusal(
+          421, "HostNotLiteral",
+          "ask by the address itself, as in http://127.0.0.1:9464, or by localhost: an attacker can make "
+            + "any other name lead here"))
+    }
     guard request.method == .GET else {
       return Response(Refusal(405, "MethodNotAllowed", "this path takes GET"))
     }
@@ -38,5 +46,17 @@ struct AdminRoutes: Responder {
       faults.note(error)
       return Response(Refusal(503, "DatabaseUnavailable", "\(error)", retryAfter: 5))
     }
+  }
+}
+
+extension Request {
+  /// A page in somebody's browser asks by a name, which its owner makes lead here (DNS rebinding). There
+  /// is no browser on a Unix socket, and none that names no host.
+  fileprivate var namesALiteralHost: Bool {
+    guard connection.peer.address != nil, let host = headers.first(name: "host") else {
+      return true
+    }
+    guard let name = (try? HTTPURL("http://" + host))?.host else { return false }
+    return name == "localhost" || IPAddress(name) != nil
   }
 }

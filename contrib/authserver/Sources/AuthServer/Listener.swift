@@ -20,7 +20,11 @@ struct Listener: Sendable {
   /// Binds the socket; connections are taken from then on.
   init(_ source: Source, _ setUp: ConnectionSetUp) async throws {
     connections = setUp.connections
-    let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+    server = try await Self.bind(source, setUp)
+  }
+
+  private static func bootstrap(_ setUp: ConnectionSetUp) -> ServerBootstrap {
+    ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.backlog, value: 1024)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.allowRemoteHalfClosure, value: true)
@@ -33,12 +37,12 @@ struct Listener: Sendable {
             return channel.eventLoop.makeFailedFuture(error)
           }
       }
-    server = try await Self.bind(bootstrap, source)
   }
 
   private static func bind(
-    _ bootstrap: ServerBootstrap, _ source: Source
+    _ source: Source, _ setUp: ConnectionSetUp
   ) async throws -> any Channel {
+    let bootstrap = bootstrap(setUp)
     switch source {
     case .descriptor(let descriptor):
       return try await bootstrap.withBoundSocket(descriptor).get()
@@ -51,22 +55,29 @@ struct Listener: Sendable {
       try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: path)
       return server
     case .address(.network("*", let port)):
-      // One socket for both families; where the kernel has no IPv6, one for IPv4.
-      let both = bootstrap.serverChannelOption(
-        ChannelOptions.Types.SocketOption(level: .ipv6, name: .ipv6_v6only), value: 0)
-      return try await named("*:\(port)") {
-        do { return try await both.bind(host: "::", port: port).get() } catch let error as IOError
-          where [EAFNOSUPPORT, EADDRNOTAVAIL].contains(error.errnoCode)
-        {
-          return try await bootstrap.bind(host: "0.0.0.0", port: port).get()
-        }
-      }
+      return try await named("*:\(port)") { try await bindAll(port, setUp) }
     case .address(.network(let host, let port)):
       return try await named("\(host):\(port)") {
         try await bootstrap.bind(host: host, port: port).get()
       }
     case .address(.systemd):
       throw ServerFailure.noSocket
+    }
+  }
+
+  /// One socket for both families; where the kernel has no IPv6, one for IPv4. A bootstrap keeps its
+  /// options, and that of IPv6 is an error for IPv4.
+  static func bindAll(
+    _ port: Int, _ setUp: ConnectionSetUp, both: String = "::"
+  ) async throws -> any Channel {
+    let isForSix = ChannelOptions.Types.SocketOption(level: .ipv6, name: .ipv6_v6only)
+    do {
+      return try await bootstrap(setUp).serverChannelOption(isForSix, value: 0)
+        .bind(host: both, port: port).get()
+    } catch let error as IOError
+      where [EAFNOSUPPORT, EADDRNOTAVAIL].contains(error.errnoCode)
+    {
+      return try await bootstrap(setUp).bind(host: "0.0.0.0", port: port).get()
     }
   }
 
@@ -153,7 +164,6 @@ extension ChannelPipeline.SynchronousOperations {
     try addHandlers([
       HTTPResponseEncoder(), parser, RequestParts(),
       HTTPServerPipelineHandler(), NIOHTTPResponseHeadersValidator(),
-      HTTPServerProtocolErrorHandler(),
     ])
   }
 }

@@ -89,8 +89,8 @@ final class RequestDeadline: ChannelInboundHandler {
 }
 
 /// Tells the connection's ``RequestDeadline`` where requests begin and end, and where answers end. An
-/// answer has ended once the kernel has taken it. A client that sends many requests and reads no answer
-/// is disconnected.
+/// answer has ended once the kernel has taken it. A client that sends too many requests before their
+/// answers gets the answers so far, then the error, and is disconnected.
 final class RequestParts: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
@@ -99,7 +99,10 @@ final class RequestParts: ChannelDuplexHandler, RemovableChannelHandler {
 
   private var deadline: RequestDeadline?
   private var unanswered = 0
-  private var isClosed = false
+  private var isRefused = false
+
+  /// Among the parser's errors, since these wait for the answers before them.
+  static let tooMany = HTTPParserError.paused
 
   func handlerAdded(context: ChannelHandlerContext) {
     deadline = try? context.pipeline.syncOperations.handler(type: RequestDeadline.self)
@@ -108,13 +111,13 @@ final class RequestParts: ChannelDuplexHandler, RemovableChannelHandler {
   func handlerRemoved(context: ChannelHandlerContext) { deadline = nil }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    // The decoder gives the rest of what it has also after the close.
-    guard !isClosed else { return }
+    // The decoder gives the rest of what it has, too.
+    guard !isRefused else { return }
     switch unwrapInboundIn(data) {
     case .head:
       unanswered += 1
-      isClosed = unanswered > Limits.unansweredRequests
-      guard !isClosed else { return context.close(promise: nil) }
+      isRefused = unanswered > Limits.unansweredRequests
+      guard !isRefused else { return context.fireErrorCaught(Self.tooMany) }
       deadline?.requestBegan()
     case .end: deadline?.requestEnded()
     case .body: break

@@ -69,6 +69,10 @@ final class RequestHandler: ChannelDuplexHandler {
       }
     }
     current = Current(body: body)
+    if let refusal = head.refusal {
+      closesAfterward = true
+      return answer(Response(refusal), to: head, context)
+    }
     let request = Request(head, connection(context), body)
     Task(executorPreference: executor(loop)) { [responder] in
       let response = await responder.respond(to: request)
@@ -108,6 +112,14 @@ final class RequestHandler: ChannelDuplexHandler {
     {
       closesAfterward = true
     }
+    write(response, withBody: request.method != .HEAD, context)
+    endIfDone(context)
+    // What is left of the body is read and dropped: a connection that is closed before would take the
+    // answer with it.
+    readOn(context)
+  }
+
+  private func write(_ response: Response, withBody: Bool, _ context: ChannelHandlerContext) {
     var headers = response.headers
     headers.add(name: "Content-Length", value: String(response.body.count))
     headers.add(name: "Date", value: HTTPDates.now.text)
@@ -115,15 +127,14 @@ final class RequestHandler: ChannelDuplexHandler {
     let status = HTTPResponseStatus(statusCode: response.status)
     let head = HTTPResponseHead(version: .http1_1, status: status, headers: headers)
     context.write(wrapOutboundOut(.head(head)), promise: nil)
-    if request.method != .HEAD, !response.body.isEmpty {
+    if withBody, !response.body.isEmpty {
       let body = context.channel.allocator.buffer(bytes: response.body)
       context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
     }
-    lastAnswer = context.writeAndFlush(wrapOutboundOut(.end(nil)))
-    endIfDone(context)
-    // What is left of the body is read and dropped: a connection that is closed before would take the
-    // answer with it.
-    readOn(context)
+    // An error that waited for this answer comes while it is written.
+    let sent = context.eventLoop.makePromise(of: Void.self)
+    lastAnswer = sent.futureResult
+    context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: sent)
   }
 
   private func endIfDone(_ context: ChannelHandlerContext) {
@@ -173,9 +184,49 @@ final class RequestHandler: ChannelDuplexHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // The last answer is still on its way.
-    if error is HTTPParserError, isOver { return }
-    context.close(promise: nil)
+    guard let error = error as? HTTPParserError else { return context.close(promise: nil) }
+    // The last answer is still on its way, and nothing is answered behind it.
+    guard !isOver else { return }
+    closesAfterward = true
+    guard let current, !(current.isWhole && current.isAnswered) else {
+      self.current = nil
+      write(Response(.unreadable(error)), withBody: true, context)
+      return closeOnceSent(context)
+    }
+    // Its responder answers that the body broke off, or has answered already.
+    self.current?.isWhole = true
+    current.body.breakOff()
+    endIfDone(context)
+  }
+}
+
+extension HTTPRequestHead {
+  /// Why no responder sees the request: others on its way may take it for another one (RFC 9112,
+  /// sections 3.2 and 6.1).
+  fileprivate var refusal: Refusal? {
+    let hosts = headers["host"].count
+    let isOld = (version.major, version.minor) < (1, 1)
+    guard hosts == 1 || hosts == 0 && isOld else {
+      return Refusal(400, "InvalidRequest", "a request has one Host, this one has \(hosts)")
+    }
+    let codings = headers["transfer-encoding"]
+    guard !codings.isEmpty else { return nil }
+    guard !isOld, codings.count == 1, codings[0].lowercased() == "chunked" else {
+      return Refusal(
+        501, "InvalidRequest", "no Transfer-Encoding is known here but 'chunked' of HTTP/1.1")
+    }
+    return nil
+  }
+}
+
+extension Refusal {
+  fileprivate static func unreadable(_ error: HTTPParserError) -> Self {
+    guard error != RequestParts.tooMany else {
+      return Self(
+        400, "TooManyRequests",
+        "more than \(Limits.unansweredRequests) requests waited for their answers")
+    }
+    return Self(400, "InvalidRequest", "this is no request of HTTP/1.1")
   }
 }
 

@@ -201,4 +201,93 @@ struct ExchangeTests {
       "GET http://x/a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     #expect(text.contains(#""Path":"/a""#))
   }
+
+  /// The statuses of all answers. A body ends without a line's end.
+  private static func answers(_ text: String) -> [String] {
+    text.components(separatedBy: "HTTP/1.1 ").dropFirst().compactMap { rest in
+      rest.prefix(4).last == " " ? String(rest.prefix(3)) : nil
+    }
+  }
+
+  /// What is no request of HTTP comes behind the last one, or breaks a body off that is answered already.
+  @Test(arguments: [
+    ("GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "200"),
+    ("GET /a HTTP/1.0\r\n\r\n", "200"),
+    ("POST /early HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", "401"),
+    ("POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", "200"),
+  ])
+  func nothingIsAnsweredBehindAFinalAnswer(_ request: String, _ status: String) async throws {
+    let text = try await exchange(request + "zz zz\r\n\r\n")
+    #expect(Self.answers(text) == [status])
+  }
+
+  @Test func whatIsNoRequestIsSaidOnce() async throws {
+    let text = try await exchange("GET /a HTTP/1.1\r\nHost: x\r\n\r\nzz zz\r\n\r\nzz zz\r\n\r\n")
+    #expect(Self.answers(text) == ["200", "400"])
+    #expect(text.contains("this is no request of HTTP/1.1") && text.contains("Connection: close"))
+  }
+
+  /// What stands behind is not read: others on the way may have taken the request for another one.
+  @Test(arguments: [
+    ("GET /a HTTP/1.1\r\n\r\n", "400"), ("GET /a HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n", "400"),
+    ("GET /a HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n", "400"), ("GET /a HTTP/1.0\r\n\r\n", "200"),
+    ("POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "501"),
+    (
+      "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
+        + "0\r\n\r\n", "501"
+    ),
+    ("POST /a HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "501"),
+  ])
+  func aRequestThatOthersMayReadInAnotherWayIsRefused(
+    _ request: String, _ status: String
+  ) async throws {
+    let text = try await exchange(request + Self.last)
+    #expect(Self.answers(text) == [status])
+    #expect(text.contains("Connection: close"))
+  }
+
+  @Test func whoSendsTooManyRequestsAtOnceIsTold() async throws {
+    let request = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n"
+    let text = try await exchange(String(repeating: request, count: 500))
+    let answered = Array(repeating: "200", count: Limits.unansweredRequests)
+    #expect(Self.answers(text) == answered + ["400"] && text.contains("TooManyRequests"))
+  }
+
+  /// `*:PORT` on a kernel without IPv6. An address that this host does not have is refused in its way.
+  @Test func withoutIPv6ItListensOnIPv4() async throws {
+    let setUp = ConnectionSetUp(
+      responder: Echo(), connections: OpenConnections(limit: 100, metrics: nil),
+      faults: ProxyFaults(Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
+    let server = try await Listener.bindAll(0, setUp, both: "2001:db8::1")
+    #expect(server.localAddress?.protocol == .inet)
+    try await server.close()
+  }
+}
+
+/// The address of the administrator's machines.
+struct AdminAddressTests {
+  @Test func aPageOfABrowserGetsNothing() async throws {
+    try await TestServer.run { test in
+      let (metrics, log) = (Metrics(), Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      let now: @Sendable () -> Timestamp = { Timestamp(Date.now) }
+      let admin = AdminRoutes(
+        store: test.store, metrics: metrics,
+        faults: DatabaseFaults(log: log, metrics: metrics, now: now), now: now)
+      let loopback = try await Loopback(admin)
+      func status(_ host: String) async throws -> Int {
+        try await loopback.http.send(
+          .GET, "/metrics", to: loopback.origin, headers: ["Host": host], body: [],
+          within: .seconds(60), upTo: 1 << 20
+        ).status
+      }
+      for host in ["127.0.0.1:9464", "127.0.0.1", "localhost:9464", "[::1]:9464", "192.0.2.7"] {
+        #expect(try await status(host) == 200, "\(host)")
+      }
+      for host in ["a.example:9464", "127.0.0.1.a.example", "localhost.example", "x y", ""] {
+        #expect(try await status(host) == 421, "\(host)")
+      }
+      await loopback.listener.close(within: .seconds(0))
+      loopback.http.close()
+    }
+  }
 }
