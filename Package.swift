@@ -53,6 +53,7 @@ let package = Package(
     .target(name: "CLinux", cSettings: warnings),
     .target(name: "CWipingFree", cSettings: warnings),
     .target(name: "COlderLibc", cSettings: warnings),
+    .target(name: "CSwiftStart", cSettings: warnings),
     .target(name: "CSystemd", cSettings: warnings, linkerSettings: [.linkedLibrary("systemd")]),
     // CCurl and CCrypto load their libraries at need, and link none.
     .target(name: "CLoad", cSettings: warnings),
@@ -84,8 +85,8 @@ let package = Package(
     .executableTarget(
       name: "credctl",
       dependencies: [
-        "CredCore", "CredLoopback", "CredctlKit", "CLinux", "COlderLibc", "CQRCode", "CWipingFree",
-        argumentParser,
+        "CredCore", "CredLoopback", "CredctlKit", "CLinux", "COlderLibc", "CQRCode", "CSwiftStart",
+        "CWipingFree", argumentParser,
       ],
       swiftSettings: strict,
       // A static program, so that `get` starts without a dynamic linker. The three libraries are what

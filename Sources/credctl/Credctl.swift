@@ -1,5 +1,6 @@
 import ArgumentParser
 import CLinux
+import CSwiftStart
 import CredCore
 import CredctlKit
 import Glibc
@@ -10,6 +11,7 @@ import Glibc
 /// parsing made. Until then, no other process of the user can read or dump this memory.
 @main enum Program {
   static func main() {
+    credd_swift_started()
     credd_harden_client()
     let arguments = CommandLine.arguments.dropFirst()
     do {
