@@ -200,7 +200,8 @@ authserver: ## build credd-authserver for use, into build/bin
 	$(need_swift)
 	$(INSTALL_PACKAGES) $(BUILD_PACKAGES) $(AUTHSERVER_PACKAGES)
 	scripts/step 'release build of the authentication server' \
-	  $(BUILD_AUTHSERVER) --configuration release --static-swift-stdlib --product credd-authserver
+	  $(BUILD_AUTHSERVER) --configuration release --static-swift-stdlib --disable-local-rpath \
+	  --product credd-authserver
 	mkdir -p build/bin
 	strip --remove-section=.comment -o build/bin/credd-authserver \
 	  $(AUTHSERVER)/.build/release/credd-authserver

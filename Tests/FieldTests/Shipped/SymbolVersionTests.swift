@@ -28,4 +28,17 @@ struct SymbolVersionTests {
     }
     expect(newer.map { $0.split(separator: " ").last.map(String.init) ?? "" }, equals: [])
   }
+
+  /// Who can write beside a program, or mounts something there, gives it no library.
+  @Test(
+    .enabled(
+      if: Programs.shipped != nil && Programs.installed("objdump") != nil,
+      "takes Debian's binutils, and CREDD_SHIPPED_DIR"),
+    arguments: [Programs.credd, Programs.credctl, Programs.sandbox])
+  func looksForLibrariesWhereTheSystemHasThem(_ program: String) throws {
+    let reading = try ChildProcess([Programs.installed("objdump") ?? "objdump", "-p", program])
+    expect(try reading.wait(), equals: 0)
+    expect(reading.output.contains("LOAD"))
+    expect(reading.output.split(separator: "\n").filter { $0.contains("PATH") }, equals: [])
+  }
 }
