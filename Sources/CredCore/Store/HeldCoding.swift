@@ -148,9 +148,14 @@ extension UpstreamFailure {
     static let detail: UInt8 = 12
   }
 
-  /// An upstream's text may be long. It is cut between characters.
+  /// A text with an upstream's words in it may be too long to be read again. Its beginning says what to do;
+  /// it is cut behind a word.
   private static func cut(_ text: String) -> String {
-    String(text.prefix(Limits.Store.textBytes / 32))
+    guard text.utf8.count > Limits.Store.textBytes else { return text }
+    // Room for the ellipsis, and for the mark in place of half a character.
+    let head = text.utf8.prefix(Limits.Store.textBytes - 8)
+    let end = head.lastIndex(of: UInt8(ascii: " ")) ?? head.endIndex
+    return "\(String(decoding: head[..<end], as: UTF8.self)) …"
   }
 
   /// The number of a kind of failure. It keeps its meaning for ever; a new kind gets the next

@@ -118,6 +118,39 @@ struct SessionCodingTests {
     expect(read.snapshot.held.credentials != nil)
   }
 
+  private func stored(_ message: String) throws -> UpstreamFailure? {
+    var session = SessionDriver()
+    session.ask()
+    let failure = UpstreamFailure(
+      upstream: .backend("corp"), failureClass: .transient(retryAfter: .seconds(40)),
+      code: .backendUnavailable, message: message, severity: .operatorMustAct)
+    session.finish(.failed(failure))
+    session.forgetAll()
+    let record = SessionRecord(
+      uid: 1000, owner: .named("alice"), profile: try fullProfile(),
+      snapshot: session.machine.snapshot)
+    return try SessionRecord(reading: record.encoded[...]).snapshot.lastFailure?.failure
+  }
+
+  /// Also one with many letters that take several bytes.
+  @Test func aKeptTextOfAnErrorIsWhole() throws {
+    let words = String(repeating: "the role's trust must name this identity pool, ", count: 12)
+    for message in [words + "and its users", String(repeating: "Übergröße ", count: 200)] {
+      expect(try stored(message)?.message, equals: message)
+    }
+  }
+
+  @Test func aTextThatIsTooLongEndsBehindAWord() throws {
+    let message = String(repeating: "größer ", count: 1000)
+    let kept = try #require(try stored(message)?.message)
+    expect(kept.utf8.count <= Limits.Store.textBytes)
+    expect(kept.hasSuffix("größer …"))
+    expect(message.hasPrefix(kept.dropLast(2)))
+    // One word of accents: a cut in the middle of one.
+    let letters = "x" + String(repeating: "e\u{301}", count: 4000)
+    expect(try stored(letters)?.message.hasPrefix("xe\u{301}"), equals: true)
+  }
+
   @Test func lengthsAreBounded() throws {
     var writer = SnapshotWriter()
     writer.field(2, String(repeating: "p", count: Limits.Store.textBytes + 1))
