@@ -44,6 +44,24 @@ struct ConfigurationCheckTests {
       equals: "\(path): no profile, so nothing can be asked for; no errors, 1 warning\n")
   }
 
+  @Test
+  func aFragmentThatIsNotReadIsAWarning() throws {
+    let sandbox = try Sandbox()
+    let path = try file("credd.conf", Configuration.usual(sandbox) + "\nallow_users = *\n")
+    let folder = path + ".d"
+    for name in ["corp.conf.txt", "folder/inner"] {
+      let file = URL(filePath: "\(folder)/\(name)")
+      try FileManager.default.createDirectory(
+        at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try Data("[profile corp]\n".utf8).write(to: file)
+    }
+    let process = try check(file: path)
+    expect(
+      complaints(process),
+      equals: ["warning: \(folder)/corp.conf.txt is not read: its name does not end in '.conf'"])
+    expect(process.status, equals: 0)
+  }
+
   /// The example names files that this host does not have; nothing else is wrong with it.
   @Test(arguments: [nil, "/run/credentials/credd"])
   func exampleNamesOnlyWhatIsNotHere(_ credentials: String?) throws {

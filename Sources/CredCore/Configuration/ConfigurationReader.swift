@@ -375,6 +375,9 @@ extension ConfigurationReader {
       ConfigurationSchema.references(of: kind).contains { $0.matches(key) }
     }
     if let owner { return "\(message); it belongs in \(owner.header)" }
+    if known.contains(where: { $0.name == "\(key)_file" }) {
+      return "\(message); its value stands in a file of its own: '\(key)_file = /PATH'"
+    }
     // In `haeder.X-Team` the family is misspelt, not the name after the dot.
     if let dot = key.firstIndex(of: ".") {
       let families = known.filter(\.isFamily).map(\.name)

@@ -62,8 +62,10 @@ struct DiagnosticList {
     add(.error, at: position, column: column, message)
   }
 
-  mutating func warning(at position: SourcePosition?, _ message: @autoclosure () -> String) {
-    add(.warning, at: position, column: nil, message)
+  mutating func warning(
+    at position: SourcePosition?, column: Int? = nil, _ message: @autoclosure () -> String
+  ) {
+    add(.warning, at: position, column: column, message)
   }
 
   /// Messages beyond the limit are not built, because the search for a suggestion takes time.

@@ -48,7 +48,7 @@ public struct INIFiles: Sendable {
   public init(_ files: [ConfigurationSource], environment: @escaping Environment = { _ in nil }) {
     var reader = INIReader()
     reader.read(files)
-    diagnostics = reader.diagnostics.inOrder()
+    diagnostics = reader.diagnostics.inOrder().filter { $0.severity == .error }
     sections = reader.document.sections.map { section in
       Section(
         words: section.words, position: section.position,

@@ -74,6 +74,10 @@ struct INIReader {
       diagnostics.error(at: position, "the section's '[' has no ']'")
       return
     }
+    if let pasted = PastedCharacter.first(in: text[...end]) {
+      diagnostics.error(at: position, column: pasted.column, pasted.message)
+      return
+    }
     let rest = text[(end + 1)...].trimmedOfBlanks
     guard rest.first?.startsComment ?? true else {
       diagnostics.error(at: position, "text follows the section's ']'")
@@ -99,7 +103,12 @@ struct INIReader {
   }
 
   private mutating func readEntry(_ text: ArraySlice<UInt8>, at position: SourcePosition) {
-    guard let equals = text.firstIndex(of: UInt8(ascii: "=")) else {
+    let equals = text.firstIndex(of: UInt8(ascii: "="))
+    if let pasted = PastedCharacter.first(in: text[..<(equals ?? text.endIndex)]) {
+      diagnostics.error(at: position, column: pasted.column, pasted.message)
+      return
+    }
+    guard let equals else {
       diagnostics.error(at: position, "expected 'key = value', '[section]' or a comment")
       return
     }
@@ -118,6 +127,10 @@ struct INIReader {
     guard !value.isEmpty else {
       diagnostics.error(at: position, "\(key.singleQuoted) has no value")
       return
+    }
+    // Such a value may be meant; where it is not, its key's type may say so too.
+    if let pasted = PastedCharacter.first(in: text[..<value.endIndex]) {
+      diagnostics.warning(at: position, column: pasted.column, pasted.message)
     }
     add(
       INIEntry(key: key, value: String(decoding: value, as: UTF8.self), position: position))
@@ -158,9 +171,7 @@ extension INIReader {
       case .valid(let encoded):
         let scalar = Unicode.UTF8.decode(encoded)
         guard scalar.properties.generalCategory == .control, scalar != "\t" else { continue }
-        let code = String(scalar.value, radix: 16, uppercase: true)
-        let padded = String(repeating: "0", count: max(0, 4 - code.count)) + code
-        return (column, "the line holds the control character U+\(padded)")
+        return (column, "the line holds the control character U+\(scalar.code)")
       }
     }
   }

@@ -12,8 +12,9 @@ extension ValueSyntax<String> {
 
   /// See ``IdentityPoolID``.
   static var identityPoolID: ValueSyntax {
-    text("an identity pool id (REGION:UUID)") {
-      (try? IdentityPoolID($0)) != nil
+    text("an identity pool id (REGION:UUID)", where: { (try? IdentityPoolID($0)) != nil }) {
+      guard (try? UserPoolID($0)) != nil else { return nil }
+      return ", but a user pool's: that is 'user_pool_id' of a [backend NAME] of type user-pool"
     }
   }
 

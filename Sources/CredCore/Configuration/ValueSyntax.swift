@@ -38,6 +38,18 @@ extension ValueSyntax<String> {
   ) -> ValueSyntax {
     value(name) { isValid($0) ? $0 : nil }
   }
+
+  /// - Parameter hint: the end of the message for a text that is something else.
+  static func text(
+    _ name: String, where isValid: @escaping @Sendable (String) -> Bool,
+    hint: @escaping @Sendable (String) -> String?
+  ) -> ValueSyntax {
+    ValueSyntax(name) { value throws(InvalidValue) in
+      let text = try value.text()
+      guard !isValid(text) else { return text }
+      throw InvalidValue("\(text.singleQuoted) is not \(name)\(hint(text) ?? "")")
+    }
+  }
 }
 
 extension ValueSyntax<Int> {

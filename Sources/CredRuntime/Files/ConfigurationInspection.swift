@@ -40,6 +40,12 @@ public struct ConfigurationInspection {
     scope = .everything
     if let problem = user.unchecked { unchecked.append(problem) }
     checkReading(of: path)
+    for file in ConfigurationFiles.unread(beside: path) {
+      guard files.wait(for: { FileFacts(file).kind == S_IFREG }) ?? false else { continue }
+      diagnostics.append(
+        Diagnostic(
+          severity: .warning, message: "\(file) is not read: its name does not end in '.conf'"))
+    }
   }
 
   private init(_ reading: ConfigurationReading, _ scope: Scope) {

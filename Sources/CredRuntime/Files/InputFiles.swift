@@ -35,12 +35,22 @@ public enum ConfigurationFiles {
   }
 
   static func fragments(of path: String) throws(SystemError) -> [String] {
-    let folder = path + ".d"
-    return try names(in: folder).filter { $0.hasSuffix(".conf") && !$0.hasPrefix(".") }
-      .map { "\(folder)/\($0)" }
+    try names(in: path + ".d").filter { $0.hasSuffix(".conf") }.map { "\(path).d/\($0)" }
   }
 
-  /// The names in a folder, in the order of their bytes; none if there is no such folder.
+  /// Files beside the fragments that their names keep from being read, without those that an editor, a
+  /// package manager or an administrator puts aside by the name.
+  static func unread(beside path: String) -> [String] {
+    let aside = ["~", ".bak", ".old", ".orig", ".disabled"]
+    let left = [".dpkg-", ".ucf-", ".rpm"]
+    return ((try? names(in: path + ".d")) ?? []).filter { name in
+      !name.hasSuffix(".conf") && name != "README" && !aside.contains(where: name.hasSuffix)
+        && !left.contains(where: name.contains(bytesOf:))
+    }.map { "\(path).d/\($0)" }
+  }
+
+  /// The names in a folder that are not hidden, in the order of their bytes; none if there is no such
+  /// folder.
   static func names(in folder: String) throws(SystemError) -> [String] {
     guard let stream = unsafe opendir(folder) else {
       if errno == ENOENT { return [] }
@@ -54,7 +64,7 @@ public enum ConfigurationFiles {
           unsafe String(cString: $0)
         }
       }
-      if name != ".", name != ".." { names.append(name) }
+      if !name.hasPrefix(".") { names.append(name) }
     }
     return names.sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) }
   }

@@ -35,14 +35,22 @@ struct NameCheck {
           + "by the uid's first name alone: write '\(first)'")
     case .id: return nil
     case .nobody:
-      let near = NearestName.suggestion(name, in: names(kind))
-      return .fault("the host has no \(kind) '\(name)'\(near)")
+      let advice = adviceOnGroup(kind, name) ?? NearestName.suggestion(name, in: names(kind))
+      return .fault("the host has no \(kind) '\(name)'\(advice)")
     case .failed(let number):
       return Self.unmade(kind, name, "fails: \(SystemError("", number: number).reason)")
     case nil:
       return Self.unmade(
         kind, name, wasOver ? "was not asked: checks before it hung" : "does not answer")
     }
+  }
+
+  /// For a group where a user is named.
+  private mutating func adviceOnGroup(_ kind: NameDatabase.Kind, _ name: String) -> String? {
+    guard kind == .user,
+      case .id? = wait.wait(for: { [database] in database.find(.group, name) })
+    else { return nil }
+    return ", but a group of that name: groups are named by 'allow_groups' alone"
   }
 
   private static func fault(

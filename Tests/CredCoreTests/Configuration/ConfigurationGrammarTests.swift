@@ -74,6 +74,49 @@ struct ConfigurationGrammarTests {
     expect(problems("[daemon]\n\(line)\n" + plainProfile), equals: ["credd.conf:2: \(message)"])
   }
 
+  /// What a page or a mail makes of quotes, hyphens and blanks.
+  @Test(arguments: [
+    ("“log_level” = info", #"“ (U+201C), a quote of printed text: type ", or nothing (column 1)"#),
+    ("log\u{2011}level = info", "‑ (U+2011), a dash of printed text: type - or -- (column 4)"),
+    ("log_level – info", "– (U+2013), a dash of printed text: type - or -- (column 11)"),
+    ("log_level\u{A0}= info", "a blank that is no space (U+00A0): type one (column 10)"),
+    ("\u{A0}# a comment", "a blank that is no space (U+00A0): type one (column 1)"),
+    ("[profile ‘x’]", #"‘ (U+2018), a quote of printed text: type ", or nothing (column 10)"#),
+    ("[profile\u{200B} x]", "an invisible character (U+200B): delete it (column 9)"),
+  ])
+  func namesPastedCharacters(line: String, message: String) {
+    expect(
+      problems("[daemon]\n\(line)\n" + plainProfile),
+      equals: ["credd.conf:2: the line holds \(message)"])
+  }
+
+  /// In a value they may be meant: in double quotes they are.
+  @Test func warnsOfPastedCharactersInAValue() {
+    let quote = #"the line holds “ (U+201C), a quote of printed text: type ", or nothing"#
+    expect(
+      problems("[daemon]\nlog_level = “info” ; – \n" + plainProfile).map { String($0.prefix(110)) },
+      equals: [
+        "credd.conf:2: log_level: '“info”' is not known; known are error, warning, notice, info, debug",
+        "credd.conf:2: warning: \(quote) (column 13)",
+      ])
+    let command = "\ncommand = /usr/bin/token –user \"O’Brien\"\n"
+    expect(
+      problems(inBackend: "exec", command),
+      equals: [
+        "credd.conf:4: warning: the line holds – (U+2013), a dash of printed text: type - or -- "
+          + "(column 26)"
+      ])
+    expect(problems("# “it’s” – fine\u{A0}\n" + plainProfile), equals: [])
+  }
+
+  /// Programs with keys of their own take what they want of such a value.
+  @Test func otherProgramsGetErrorsAlone() {
+    let source = ConfigurationSource(name: "f", bytes: Array("[a]\ntitle = Bob’s\n".utf8))
+    let files = INIFiles([source])
+    expect(files.diagnostics, equals: [])
+    expect(try? files.sections.first?["title"]?.text(), equals: "Bob’s")
+  }
+
   @Test func refusesInvalidUTF8WithItsColumn() {
     let bytes = Array("\(plainProfile)# caf\u{E9} ".utf8) + [0xC3, 0x28]
     let reading = Configuration.read(

@@ -53,6 +53,16 @@ struct ConfigurationSectionTests {
     ("credentials_file = /x", "'credentials_file' belongs to backends of type cognito, not http"),
     ("header. = a", "header.: a name must follow the dot: header.NAME"),
     ("tiemout = 1s", "unknown key 'tiemout' in '[backend b]'; did you mean 'timeout'?"),
+    (
+      "bearer_token = s3cret",
+      "unknown key 'bearer_token' in '[backend b]'; its value stands in a file of its own: "
+        + "'bearer_token_file = /PATH'"
+    ),
+    (
+      "client_secret = s3cret",
+      "unknown key 'client_secret' in '[backend b]'; its value stands in a file of its own: "
+        + "'client_secret_file = /PATH'"
+    ),
   ])
   func unknownKeysInBackends(line: String, message: String) {
     expect(

@@ -117,6 +117,23 @@ struct ConfigurationValueTests {
     ("eusc-de-east-1", "arn:aws-eusc:iam::123456789012:role/x"),
   ]
 
+  @Test func thePoolsOfTheOtherKindAreNamed() {
+    expect(
+      problems("[profile p]\nidentity_pool_id = eu-west-1_AbCdEf123\n"),
+      equals: [
+        "credd.conf:2: identity_pool_id: 'eu-west-1_AbCdEf123' is not an identity pool id (REGION:UUID), but "
+          + "a user pool's: that is 'user_pool_id' of a [backend NAME] of type user-pool"
+      ])
+    let lines = "user_pool_id = \(examplePool)\nclient_id = abc"
+    let text = "[backend b]\ntype = user-pool\n\(lines)\n\(plainProfile)backend = b\n"
+    expect(
+      problems(text),
+      equals: [
+        "credd.conf:3: user_pool_id: '\(examplePool)' is not a user pool's id, such as eu-west-1_AbCdEf123, "
+          + "but an identity pool's: that is 'identity_pool_id' of a [profile NAME]"
+      ])
+  }
+
   @Test(arguments: rolesOfPartitions)
   func roles(region: String, arn: String) {
     let text = "[profile p]\nidentity_pool_id = \(region):1\nrole_arn = \(arn)\n"

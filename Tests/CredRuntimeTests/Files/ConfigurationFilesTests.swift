@@ -36,6 +36,17 @@ struct ConfigurationFilesTests {
       ])
   }
 
+  @Test func `a fragment that its name keeps from being read is told of`() throws {
+    expect(ConfigurationFiles.unread(beside: path), equals: [])
+    let left = [".hidden", "a.conf~", "a.bak", "a.conf.dpkg-old", "a.conf.rpmsave", "README"]
+    for name in left + ["a.conf", "work", "team.cfg", "corp.conf.txt"] {
+      try folder.write("credd.conf.d/\(name)", "")
+    }
+    expect(
+      ConfigurationFiles.unread(beside: path),
+      equals: ["corp.conf.txt", "team.cfg", "work"].map { "\(path).d/\($0)" })
+  }
+
   @Test func `fragments add profiles, and there need be none`() throws {
     try folder.write("credd.conf", "[profile a]\n" + Self.pool)
     expect(try ConfigurationFiles.read(path).configuration?.profiles.keys.sorted(), equals: ["a"])

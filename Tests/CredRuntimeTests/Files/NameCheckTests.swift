@@ -71,6 +71,10 @@ struct NameCheckTests {
       (.user, "robret", "the host has no user 'robret'; did you mean 'robert'?"),
       (.group, "saff", "the host has no group 'saff'; did you mean 'staff'?"),
       (.user, "xyzzy", "the host has no user 'xyzzy'"),
+      (
+        .user, "staff",
+        "the host has no user 'staff', but a group of that name: groups are named by 'allow_groups' alone"
+      ),
     ] as [(NameDatabase.Kind, String, String)])
   func `a name that means nobody, or another one, has its reason`(
     _ kind: NameDatabase.Kind, _ name: String, _ fault: String

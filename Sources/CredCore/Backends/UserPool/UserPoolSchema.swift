@@ -51,7 +51,11 @@ extension UserPoolSettings: ConfiguredBackend {
 
 extension ValueSyntax<String> {
   static var userPoolID: ValueSyntax {
-    .text("a user pool's id, such as eu-west-1_AbCdEf123") { (try? UserPoolID($0)) != nil }
+    let name = "a user pool's id, such as eu-west-1_AbCdEf123"
+    return .text(name, where: { (try? UserPoolID($0)) != nil }) {
+      guard (try? IdentityPoolID($0)) != nil else { return nil }
+      return ", but an identity pool's: that is 'identity_pool_id' of a [profile NAME]"
+    }
   }
 
   static var clientID: ValueSyntax {
