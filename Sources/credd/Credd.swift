@@ -123,7 +123,7 @@ struct Credd {
         // Files that the configuration names are opened even if it has errors, so that one run shows
         // all problems.
         var inspection = try ConfigurationInspection(
-          of: line.config, credentials: ServiceDirectory.assumeCredentials(), beside: neighbours)
+          of: line, credentials: ServiceDirectory.assumeCredentials(), beside: neighbours)
         inspection.run()
         reading = inspection.reading
         (diagnostics, unchecked) = (inspection.diagnostics, inspection.unchecked)

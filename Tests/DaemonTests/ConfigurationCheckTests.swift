@@ -94,6 +94,27 @@ struct ConfigurationCheckTests {
       meant.errors.contains("warning: allow_users: '*' admits every user, so the other names"))
   }
 
+  /// Nobody else can connect to it.
+  @Test
+  func aPersonsOwnConfigurationAdmitsNobodyElse() throws {
+    let (sandbox, home) = (try Sandbox(), try Stage.current().newFile("home"))
+    try FileManager.default.createDirectory(
+      atPath: home + "/.config/credd", withIntermediateDirectories: true)
+    let file = home + "/.config/credd/credd.conf"
+    try Data(Configuration.usual(sandbox).utf8).write(to: URL(filePath: file))
+    let socket = ["--socket", home + "/credd/credd.sock"]
+    for (environment, options, isOwn) in [
+      (["HOME": home], [], true), (["XDG_CONFIG_HOME": home + "/.config"], [], true),
+      (["XDG_RUNTIME_DIR": home], socket, true), (["XDG_RUNTIME_DIR": home], [], false),
+      ([:], socket, false),
+    ] as [([String: String], [String], Bool)] {
+      let process = try ChildProcess(
+        [Programs.credd, "--config", file, "--check-config"] + options, environment: environment)
+      expect(try process.wait(), equals: 0)
+      expect(process.errors.contains("admits every user of this host"), equals: !isOwn)
+    }
+  }
+
   func file(_ name: String, _ text: String, mode: Int = 0o600) throws -> String {
     let path = try Stage.current().newFile(name)
     try Data(text.utf8).write(to: URL(filePath: path))

@@ -11,6 +11,8 @@ public struct ConfigurationInspection {
   /// The folder of the service's credentials, if this process cannot see its files; nil if it can.
   private let credentials: String?
   private let scope: Scope
+  /// Whether the daemon serves the person who runs it alone.
+  private let isOwn: Bool
   private let user: ServiceUser
   /// Why policies' files were not looked at, by their paths.
   private let unseenPolicies: [String: String]
@@ -23,12 +25,14 @@ public struct ConfigurationInspection {
   /// Reads the configuration, too, and the files of policies as the daemon's user.
   ///
   /// - Parameters:
+  ///   - line: names the configuration.
   ///   - credentials: the folder that `${CREDENTIALS_DIRECTORY}` was assumed to be.
   ///   - neighbours: the daemon's other sockets.
   /// - Throws: if a file of the configuration cannot be read.
   public init(
-    of path: String, credentials: String?, beside neighbours: SocketNeighbours
+    of line: DaemonCommandLine, credentials: String?, beside neighbours: SocketNeighbours
   ) throws(SystemError) {
+    let path = line.config
     let sources = try ConfigurationFiles.sources(of: path)
     var names = BoundedWait()
     user = ServiceUser(becoming: &names)
@@ -38,6 +42,7 @@ public struct ConfigurationInspection {
     unseenPolicies = policies.unseen
     self.credentials = credentials
     scope = .everything
+    isOwn = OwnConfiguration.isOf(line)
     if let problem = user.unchecked { unchecked.append(problem) }
     checkReading(of: path)
     for file in ConfigurationFiles.unread(beside: path) {
@@ -52,6 +57,7 @@ public struct ConfigurationInspection {
     self.reading = reading
     credentials = nil
     self.scope = scope
+    isOwn = false
     user = ServiceUser()
     unseenPolicies = [:]
     nameCheck = NameCheck(.host, BoundedWait())
@@ -186,6 +192,7 @@ public struct ConfigurationInspection {
     }
     // If a list contained a mistake, it was not read.
     guard reading.configuration != nil else { return }
+    guard !isOwn else { return }
     // Without lists of its own, a derived profile admits those whom its source admits.
     guard !profile.isDerived, AccessRule(profile, groupID: { _ in nil }).isOpen else { return }
     guard !profile.allowUsers.contains(AccessRule.everybody) else { return }

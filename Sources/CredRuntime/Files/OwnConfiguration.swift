@@ -1,3 +1,4 @@
+internal import CLinux
 internal import CredCore
 internal import Glibc
 
@@ -11,6 +12,21 @@ public enum OwnConfiguration {
     return
       "\(DaemonCommandLine.hostConfig) is the host's; your own credd reads \(path): check that by "
       + "'credd --config \(path) --check-config'"
+  }
+
+  /// Whether the daemon with that command line would be a person's own: nobody else can connect to it.
+  static func isOf(_ line: DaemonCommandLine) -> Bool {
+    if let runtime = folder("XDG_RUNTIME_DIR"), line.socket.hasPrefix(runtime + "/") { return true }
+    guard let path else { return false }
+    return isSameFile(line.config, path)
+  }
+
+  private static func isSameFile(_ one: String, _ other: String) -> Bool {
+    var (first, second) = (credd_file_facts(), credd_file_facts())
+    guard unsafe credd_file_facts_at(one, &first) == 0,
+      unsafe credd_file_facts_at(other, &second) == 0
+    else { return false }
+    return first.device == second.device && first.inode == second.inode
   }
 
   /// As systemd expands `%E` for a user's units.
