@@ -182,6 +182,17 @@ struct ConfigurationCheckTests {
     }
   }
 
+  /// The kernel would say of it that there is no such file.
+  @Test
+  func aScriptWithCarriageReturnsIsAnError() throws {
+    let script = try file("script", "#!/bin/sh\r\necho\r\n", mode: 0o755)
+    let (process, path) = try check("[backend one]\ntype = exec\ncommand = \(script)\n")
+    expect(process.status, equals: EX_CONFIG)
+    let told =
+      "\(path):3: command: '\(script)' cannot be run: its '#!' line ends in a carriage return"
+    expect(process.errors.contains(told), "\(process.errors)")
+  }
+
   @Test
   func filesAreOpenedBesideErrorsAndAllIsToldInTheOrderOfLines() throws {
     let (process, path) = try check(

@@ -248,7 +248,7 @@ extension FailureTable {
     .permanentConfiguration, .backendUnavailable, .operatorMustAct,
     ": its command cannot be started; check command and its permissions")
   static let execNoResources = unavailable(
-    ": its command cannot be started for want of memory, processes or descriptors; it is tried again",
+    ": its command cannot be started now; it is tried again",
     .operatorMustAct)
   static let execKilled = unavailable(
     ": its command was killed; it is tried again", .operatorMustAct)

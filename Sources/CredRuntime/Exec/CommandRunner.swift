@@ -61,10 +61,12 @@ final class CommandRunner: CommandRunning {
         unsafe credd_spawn(arguments, environment, hidden?.rules ?? -1, &child)
       }
     }
-    return Start(
-      child: result == 0
-        ? .success(child) : .failure(StartFailure(SystemError("start it", number: -result))),
-      hidden: hidden)
+    guard result != 0 else { return Start(child: .success(child), hidden: hidden) }
+    var failure = StartFailure(SystemError("start it", number: -result))
+    if !failure.isTransient, let fault = command.arguments.first.flatMap(ScriptLine.fault) {
+      failure = StartFailure(reason: fault)
+    }
+    return Start(child: .failure(failure), hidden: hidden)
   }
 
   /// - Parameter done: nil if the command is overdue. Then it is killed at once.
@@ -91,9 +93,9 @@ extension StartFailure {
   fileprivate init(_ error: SystemError) {
     self.init(
       reason: error.reason,
-      // These errors mean that the host lacks something for a moment. A wrong path or mode stays
-      // wrong.
-      isTransient: [EAGAIN, ENOMEM, EMFILE, ENFILE].contains(error.number))
+      // These errors mean that the host lacks something for a moment, or that the program's file is being
+      // written. A wrong path or mode stays wrong.
+      isTransient: [EAGAIN, ENOMEM, EMFILE, ENFILE, ETXTBSY].contains(error.number))
   }
 }
 

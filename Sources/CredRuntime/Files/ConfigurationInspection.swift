@@ -343,8 +343,9 @@ public struct ConfigurationInspection {
       if user.isStranger { return unreadable(path, facts.cannotRun, place) }
       let reason = SystemError("", number: facts.cannotRun).reason
       let user = user.became ? " by the user '\(ServiceUser.name)'" : ""
-      fail(place, "'\(path)' cannot be run\(user): \(reason)")
+      return fail(place, "'\(path)' cannot be run\(user): \(reason)")
     }
+    if let fault = facts.fault { fail(place, "'\(path)' cannot be run: \(fault)") }
   }
 
   private mutating func checkSocket(_ path: String, _ place: inout Place, _ key: String) {

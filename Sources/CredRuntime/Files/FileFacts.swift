@@ -95,7 +95,7 @@ struct FileFacts: Sendable {
   var isOpenToAll = false
   /// The errno if the file cannot be run; only where that was asked.
   var cannotRun: Int32 = 0
-  /// What is wrong with its content, or with the size of that.
+  /// What is wrong with its content, with the size of that, or with the first line of a script.
   var fault: String?
 
   var kind: mode_t { mode & S_IFMT }
@@ -107,7 +107,9 @@ struct FileFacts: Sendable {
 
   init(running path: String) {
     self.init(path)
-    if failure == 0, unsafe faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) != 0 { cannotRun = errno }
+    guard failure == 0 else { return }
+    if unsafe faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) != 0 { cannotRun = errno }
+    if kind == S_IFREG { fault = ScriptLine.fault(of: path) }
   }
 
   /// Opens a regular file alone: whoever writes to a pipe takes the first one that opens it for its reader.

@@ -112,6 +112,39 @@ struct CommandRunnerTests {
     expect(try outcome([path]).ending, equals: .notStarted(StartFailure(reason: reason)))
   }
 
+  /// The kernel says of a script itself that there is no such file.
+  @Test(arguments: [
+    (
+      "#!/bin/sh\r\necho\r\n",
+      "its '#!' line ends in a carriage return: 'sed -i \"s/\\r$//\"' mends its line ends"
+    ),
+    (
+      "#! /no/such/shell -e\n",
+      "the interpreter '/no/such/shell' of its '#!' line: No such file or directory"
+    ),
+    ("#!\n", "its '#!' line names no interpreter"),
+    ("echo\n", "Exec format error"),
+  ])
+  func `a script that cannot be started has its reason`(_ text: String, _ reason: String) throws {
+    let folder = try TemporaryFolder()
+    try folder.write("script", text)
+    let path = "\(folder.path)/script"
+    expect(unsafe chmod(path, 0o755), equals: 0)
+    expect(try outcome([path]).ending, equals: .notStarted(StartFailure(reason: reason)))
+  }
+
+  /// As it does while a new version is copied into its place.
+  @Test func `a program whose file is being written is tried again`() throws {
+    let folder = try TemporaryFolder()
+    let path = "\(folder.path)/program"
+    try FileManager.default.copyItem(atPath: "/bin/true", toPath: path)
+    let writer = unsafe open(path, O_WRONLY | O_CLOEXEC)
+    defer { close(writer) }
+    expect(
+      try outcome([path]).ending,
+      equals: .notStarted(StartFailure(reason: "Text file busy", isTransient: true)))
+  }
+
   /// Its file may be on a file server that is away.
   @Test func `a command that starts after its deadline is killed, and the loop goes on`() throws {
     signal(SIGPIPE, SIG_IGN)
