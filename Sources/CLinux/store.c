@@ -96,15 +96,18 @@ int credd_write_at(int descriptor, const void *bytes, size_t length, int64_t off
 
 int credd_wipe_at(int descriptor, int64_t offset, int64_t length) {
   static const char zeros[64 << 10];
-  for (int64_t done = 0; done < length;) {
+  int result = 0;
+  for (int64_t done = 0; done < length && result == 0;) {
     int64_t left = length - done;
     size_t part = left < (int64_t)sizeof zeros ? (size_t)left : sizeof zeros;
-    int result = credd_write_at(descriptor, zeros, part, offset + done);
-    if (result < 0) return result;
+    result = credd_write_at(descriptor, zeros, part, offset + done);
     done += (int64_t)part;
   }
   // Write zeros first: a page that is given back keeps its content until it is used again.
-  return credd_punch(descriptor, offset, length);
+  int punched = credd_punch(descriptor, offset, length);
+  // Beyond RLIMIT_FSIZE, which may have been lowered since, nothing can be written. A hole can be made, and
+  // the file is zero there.
+  return result == 0 || result == -EFBIG ? punched : result;
 }
 
 int credd_punch(int descriptor, int64_t offset, int64_t length) {

@@ -15,7 +15,7 @@ public enum ProcessHardening {
   ]
 
   /// Removes variables that make libraries write files, opens missing standard streams, and forbids
-  /// core dumps and tracing. Keeps every page of this process out of swap, including pages of
+  /// core dumps and tracing. Makes a file at its limit (RLIMIT_FSIZE) an error instead of a signal. Keeps every page of this process out of swap, including pages of
   /// libraries and stacks. Call it before reading anything that may be secret.
   ///
   /// - Returns: why memory is not locked, if the kernel refuses that. In a user's service it does,
@@ -26,6 +26,8 @@ public enum ProcessHardening {
     for name in writingVariables { _ = unsafe unsetenv(name) }
     try SystemError.check(credd_open_standard_streams(), "open /dev/null")
     try SystemError.check(credd_harden(), "forbid core dumps")
+    // SIGXCPU keeps its effect: whoever limits processor time wants the end.
+    signal(SIGXFSZ, SIG_IGN)
     let locked = credd_lock_memory()
     return locked < 0 ? SystemError("lock memory", number: -locked) : nil
   }
@@ -55,7 +57,10 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 
   /// The errno in words.
-  var reason: String { unsafe String(cString: strerror(number)) }
+  var reason: String {
+    let text = unsafe String(cString: strerror(number))
+    return number == EFBIG ? "\(text): RLIMIT_FSIZE, or LimitFSIZE= of the unit" : text
+  }
 
   public var description: String { "\(operation): \(reason)" }
 

@@ -137,7 +137,7 @@ final class ChildProcess {
     unsafe sigemptyset(&none)
     unsafe posix_spawnattr_setsigmask(&attributes, &none)
     var ignored = none
-    unsafe sigaddset(&ignored, SIGPIPE)
+    for signal in [SIGPIPE, SIGXFSZ] { unsafe sigaddset(&ignored, signal) }
     unsafe posix_spawnattr_setsigdefault(&attributes, &ignored)
     unsafe posix_spawnattr_setpgroup(&attributes, 0)
     unsafe posix_spawnattr_setflags(

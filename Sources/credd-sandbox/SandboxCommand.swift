@@ -44,6 +44,8 @@ struct SandboxCommand: ParsableCommand {
   }
 
   func run() throws {
+    // A log at the limit on the size of files (RLIMIT_FSIZE) must not end the sandbox.
+    signal(SIGXFSZ, SIG_IGN)
     if demo { return try Demo().run(keeps: keep) }
     try serve()
   }

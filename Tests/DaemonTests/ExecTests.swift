@@ -106,9 +106,11 @@ struct ExecTests {
     expect(try process.wait(), equals: 128 + SIGINT)
   }
 
-  /// What credctl sets for itself is gone, and what its caller set is there: how SIGPIPE is taken,
+  /// What credctl sets for itself is gone, and what its caller set is there: how SIGPIPE and SIGXFSZ are taken,
   /// the limit on core dumps, whether others of the user may look, descriptors.
-  @Test(arguments: ["ulimit -Sc 7", "ulimit -Sc 7; trap '' PIPE", "ulimit -c 0; exec 7</dev/null"])
+  @Test(arguments: [
+    "ulimit -Sc 7", "ulimit -Sc 7; trap '' PIPE", "ulimit -c 0; exec 7</dev/null; trap '' XFSZ",
+  ])
   func commandInheritsWhatCredctlInherited(_ setting: String) throws {
     let host = try TestHost()
     let looking = """
@@ -127,6 +129,20 @@ struct ExecTests {
     expect(parts.count, equals: 2)
     expect(parts.first?.contains("readable") == true)
     expect(parts.first, equals: parts.last)
+  }
+
+  /// As where a script's limit is reached (`ulimit -f`): no signal, but a word and a status.
+  @Test
+  func aFileAtItsLimitIsAnError() throws {
+    let host = try TestHost()
+    let script = """
+      { ( ulimit -f 0; exec "$0" --socket "$1" get >"$2" ) 2>&1; echo "status $?"; } | cat
+      """
+    let file = try Stage.current().newFile("credentials")
+    let outcome = try host.run(["/bin/sh", "-c", script, Programs.credctl, host.socketPath, file])
+    expect(
+      outcome.output,
+      equals: "credctl: cannot write to standard output: File too large\nstatus 74\n")
   }
 
   @Test

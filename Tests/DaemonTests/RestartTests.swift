@@ -224,6 +224,59 @@ struct RestartTests {
     expect(paths.allSatisfy { FileManager.default.fileExists(atPath: $0) })
   }
 
+  // MARK: A limit on the size of files, as of LimitFSIZE= and limits.conf
+
+  private static let profiles = (0..<6).map { "p\($0)" }
+
+  /// Where a file may have 4 KiB, if there is a file of that name.
+  private func hostWithLimit(from flag: String) throws -> TestHost {
+    let limited = #"[ ! -e "$0" ] || ulimit -f 8; exec "$@""#
+    return try TestHost(
+      arguments: ["--log-level", "warning"], under: ["/bin/sh", "-c", limited, flag], managed: true
+    ) { sandbox in
+      Configuration.usual(sandbox)
+        + Self.profiles.map { Configuration.profile($0, endpoint: sandbox.url) }.joined()
+    }
+  }
+
+  private func askAll(_ host: TestHost) throws -> [JSON] {
+    try Self.profiles.map { try host.ask(#"{"profile":"\#($0)"}"#) }
+  }
+
+  @Test func aLimitOnFilesCostsASessionItsRestartAlone() throws {
+    let flag = try Stage.current().newFile("limited")
+    try Data().write(to: URL(filePath: flag))
+    let host = try hostWithLimit(from: flag)
+    let before = try askAll(host)
+    expect(before.allSatisfy { $0["AccessKeyId"] != nil })
+    expect(
+      host.log.contains(
+        "warning: a session will not survive a restart, and its user would sign in again: write to the "
+          + "session store: File too large: RLIMIT_FSIZE, or LimitFSIZE= of the unit"))
+    try host.restart()
+    expect(try askAll(host).allSatisfy { $0["AccessKeyId"] != nil })
+    expect(host.daemon.status == nil)
+  }
+
+  @Test func aStoreFromBeforeTheLimitIsReadWhole() throws {
+    let flag = try Stage.current().newFile("limited")
+    let host = try hostWithLimit(from: flag)
+    let before = try askAll(host)
+    let manager = try #require(host.manager)
+    let store = try #require(manager.stored.first).descriptor
+    var facts = stat()
+    expect(unsafe fstat(store, &facts), equals: 0)
+    try #require(facts.st_size > 4096)
+    // A daemon overwrites damage. Here it may not write.
+    let damage = [UInt8](repeating: 0xAA, count: 64)
+    expect(unsafe pwrite(store, damage, 64, off_t(facts.st_size + 8)), equals: 64)
+    try Data().write(to: URL(filePath: flag))
+    try host.restart()
+    expect(try askAll(host), equals: before)
+    expect(host.log.contains("stored sessions were damaged"), "\(host.log)")
+    expect(!host.log.contains("are dropped"), "\(host.log)")
+  }
+
   // MARK: Stores that are not as they should be
 
   @Test func ofTwoStoresOneStays() throws {

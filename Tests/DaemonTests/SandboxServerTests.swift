@@ -41,6 +41,22 @@ struct SandboxServerTests {
     expect(reply.contains("Connection: close\r\n"))
   }
 
+  /// As where a limit on the size of files holds (`ulimit -f`).
+  @Test func aFullLogEndsNothing() throws {
+    let port = try FreePort.any()
+    let process = try ChildProcess([
+      "/bin/sh", "-c", #"ulimit -f 0; exec "$@""#, "sh", Programs.sandbox, "--port", "\(port)",
+      "--signing-key", Programs.signingKey,
+    ])
+    try Deadline.usual.wait(for: "the sandbox") {
+      if let status = process.status { throw Overdue("the sandbox: it ended with \(status)") }
+      return (try? StreamSocket(port: port)) != nil
+    }
+    let socket = try StreamSocket(port: port)
+    try socket.send("GET /token/alice HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+    expect(String(decoding: try socket.rest(), as: UTF8.self).hasPrefix("HTTP/1.1 200"))
+  }
+
   @Test func aClientThatLeavesAHangingCallIsNoticed() throws {
     let sandbox = try Sandbox()
     try sandbox.plan(#"{"Service":"backend","Kind":"hang"}"#)

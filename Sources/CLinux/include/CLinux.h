@@ -36,9 +36,9 @@ int credd_open_standard_streams(void);
 // No core dumps, no ptrace by processes of the same uid.
 int credd_harden(void);
 // Hardens a program that may call credd_become(): only the soft limit on core dumps is lowered, so
-// that it can be raised again. A write to a closed pipe is an error, not a signal.
+// that it can be raised again. A write to a closed pipe, or beyond RLIMIT_FSIZE, is an error, not a signal.
 int credd_harden_client(void);
-// Becomes another program, found in $PATH as by execvp(3), with core dumps and SIGPIPE as they were
+// Becomes another program, found in $PATH as by execvp(3), with core dumps and signals as they were
 // before credd_harden_client(). Returns only on failure, with -errno.
 int credd_become(const char *const *arguments, const char *const *environment);
 // Raises the limit on open descriptors to the hard limit.

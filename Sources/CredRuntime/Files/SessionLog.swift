@@ -71,7 +71,7 @@ final class SessionLog {
     let before = places[key]
     do throws(SystemError) {
       guard payload.count <= Limits.Store.sessionBytes else {
-        throw SystemError("store a session of \(payload.count) bytes", number: EFBIG)
+        throw SystemError("store a session of \(payload.count) bytes", number: EMSGSIZE)
       }
       guard liveBytes + Int64(payload.count) <= limit else {
         throw SystemError("store more than \(limit) bytes of sessions", number: ENOSPC)
@@ -82,7 +82,8 @@ final class SessionLog {
       throw error
     }
     if let before { try wipe(before) }
-    try moveOldest()
+    // A record that cannot be moved stays where it is.
+    try? moveOldest()
   }
 
   /// Wipes a session's record, if there is one.
