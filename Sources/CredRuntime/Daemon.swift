@@ -32,6 +32,8 @@ public final class Daemon {
   /// Whether no daemon follows at once, so that the sessions must wait until a client starts the
   /// next one.
   private var keepsSessions = false
+  /// Whether it was said why this process stays although nobody uses it.
+  private var isKept = false
 
   /// - Parameter stores: the sessions of a former process, kept by the service manager.
   /// - Throws: if the system refuses something that the daemon needs.
@@ -145,12 +147,24 @@ public final class Daemon {
 
   // MARK: The end
 
-  private func stopUnused() {
+  /// Stays where the sessions would end with this process.
+  ///
+  /// - Returns: whether it ends.
+  private func stopUnused() -> Bool {
     // If the daemon was told to end, it writes no file.
-    guard !isStopping else { return }
+    guard !isStopping else { return true }
+    let isStored = storage?.store?.holdsAll ?? true
+    if let problem = isStored ? writeSessionsFile() : "not all of them could be stored" {
+      if !isKept {
+        log.warning("exit_on_idle: credd stays, because its sessions would end with it: \(problem)")
+      }
+      isKept = true
+      return false
+    }
     log.info("nobody was connected for a while")
     keepsSessions = true
     stop()
+    return true
   }
 
   /// Clients that connect from now on wait in systemd's socket for the next daemon. This daemon
@@ -187,7 +201,11 @@ public final class Daemon {
     server.writeReplies()
     endpoint?.finish()
     storage?.identities?.finish()
-    if keepsSessions { writeSessionsFile() }
+    // Again, because requests may have come since. What was written before must not come back then.
+    if keepsSessions, let problem = writeSessionsFile() {
+      log.warning("the sessions may end with this daemon: \(problem)")
+      removeSessionsFile()
+    }
     sockets.removeBound()
     loop.exit()
   }
@@ -214,7 +232,7 @@ public struct DaemonOptions: Sendable {
   let credentialsDirectory: String?
 
   public init(
-    logThreshold: LogThreshold?, isActivated: Bool,
+    logThreshold: LogThreshold?, isActivated: Bool, configuration: String? = nil,
     stateDirectory: String? = ServiceDirectory.state,
     runtimeDirectory: String? = ServiceDirectory.runtime,
     credentialsDirectory: String? = ServiceDirectory.credentials,
@@ -235,13 +253,15 @@ final class IdleExit {
   /// waits for its user.
   private static let pause: Duration = .seconds(1)
 
+  /// The pause before the next attempt of a daemon that could not end.
+  private let retry: Duration
   private let loop: EventLoop
   private let server: ClientServer
   private let endpoint: Endpoint?
   private let isBusy: () -> Bool
   /// Until when the daemon must remember what users have tried.
   private let countsUntil: () -> Instant?
-  private let end: () -> Void
+  private let end: () -> Bool
   private var timer: EventSource?
 
   /// How long the daemon may be without a client; nil: for ever.
@@ -249,11 +269,14 @@ final class IdleExit {
     didSet { check() }
   }
 
+  /// - Parameter end: returns whether the daemon ends.
   init(
-    loop: EventLoop, server: ClientServer, endpoint: Endpoint?, isBusy: @escaping () -> Bool,
-    countsUntil: @escaping () -> Instant?, end: @escaping () -> Void
+    loop: EventLoop, server: ClientServer, endpoint: Endpoint?, retry: Duration = .seconds(60),
+    isBusy: @escaping () -> Bool, countsUntil: @escaping () -> Instant?,
+    end: @escaping () -> Bool
   ) throws(SystemError) {
     self.loop = loop
+    self.retry = retry
     self.server = server
     self.endpoint = endpoint
     self.isBusy = isBusy
@@ -276,8 +299,8 @@ final class IdleExit {
       timer?.arm(at: due)
     } else if isBusy() {
       timer?.arm(at: now + Self.pause)
-    } else {
-      end()
+    } else if !end() {
+      timer?.arm(at: now + retry)
     }
   }
 }

@@ -72,18 +72,32 @@ struct IdleTests {
     expect(guessed.daemon.status == nil)
   }
 
+  /// No secret goes to a disk, and none ends with the process either.
   @Test
-  func noSecretGoesToADisk() throws {
+  func whereItsSessionsCannotWaitItStays() throws {
     let folder = try folder(inMemory: false)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let host = try host(folder)
-    expect(try host.ask()["AccessKeyId"] != nil)
-    expect(try host.daemon.wait(), equals: 0)
+    let before = try host.ask()
+    expect(before["AccessKeyId"] != nil)
+    try Deadline.usual.wait(for: "the warning") {
+      host.log.contains(
+        "warning: exit_on_idle: credd stays, because its sessions would end with it: ")
+    }
     expect(try FileManager.default.contentsOfDirectory(atPath: folder), equals: [])
-    expect(host.log.contains("the sessions may end with this daemon"))
-    try startNext(host)
-    expect(try host.ask()["AccessKeyId"] != nil)
-    expect(try host.sandbox.callbacks, equals: 2)
+    expect(host.daemon.status == nil)
+    expect(try host.ask(), equals: before)
+    expect(try host.sandbox.callbacks, equals: 1)
+  }
+
+  /// Nothing is lost with it.
+  @Test
+  func withoutASessionItEndsAnywhere() throws {
+    let folder = try folder(inMemory: false)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let host = try host(folder)
+    expect(try host.daemon.wait(), equals: 0)
+    expect(!host.log.contains("credd stays"), "\(host.log)")
   }
 
   @Test(arguments: ["", "not a store", String(repeating: "x", count: 100_000)])

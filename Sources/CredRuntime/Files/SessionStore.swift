@@ -165,6 +165,9 @@ final class SessionStore {
   /// The file that holds the sessions.
   var descriptor: Int32 { sessions.descriptor }
 
+  /// Whether no session is in this process's memory alone.
+  var holdsAll: Bool { failing.isEmpty }
+
   /// The number of stored sessions.
   var count: Int { sessions.places.count }
 }

@@ -103,20 +103,30 @@ struct SessionsFile: ~Copyable {
 
 /// Keeping sessions while no daemon runs.
 extension Daemon {
-  func writeSessionsFile() {
-    guard let store = storage?.store else { return }
-    Self.writeSessionsFile(store.descriptor, in: options.runtimeDirectory, log: log)
+  /// - Returns: why it could not be written; nil also where there is nothing to write.
+  func writeSessionsFile() -> String? {
+    guard let store = storage?.store else { return nil }
+    guard store.count > 0 else {
+      removeSessionsFile()
+      return nil
+    }
+    return Self.writeSessionsFile(store.descriptor, in: options.runtimeDirectory)
   }
 
-  private static func writeSessionsFile(_ store: Int32, in folder: String?, log: Logger) {
+  func removeSessionsFile() {
+    guard let folder = options.runtimeDirectory else { return }
+    try? SessionsFile(in: folder).remove()
+  }
+
+  private static func writeSessionsFile(_ store: Int32, in folder: String?) -> String? {
     do throws(SystemError) {
       guard let folder else {
         throw SystemError("find the unit's RuntimeDirectory=", number: ENOENT)
       }
       try SessionsFile(in: folder).put(store)
+      return nil
     } catch {
-      log.warning(
-        "the sessions may end with this daemon: \(error); check the unit's RuntimeDirectory=")
+      return "\(error); check the unit's RuntimeDirectory="
     }
   }
 
@@ -127,7 +137,9 @@ extension Daemon {
   ) {
     let boot = SessionStore.bootID()
     let newest = passed.stores.max { generation($0, boot) < generation($1, boot) }
-    if let newest { writeSessionsFile(newest.descriptor, in: folder, log: log) }
+    if let problem = newest.flatMap({ writeSessionsFile($0.descriptor, in: folder) }) {
+      log.warning("the sessions may end with this daemon: \(problem)")
+    }
   }
 
   /// The generation of a store; 0 if the descriptor is no store.
