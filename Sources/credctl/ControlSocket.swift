@@ -88,6 +88,8 @@ struct ControlSocket: ~Copyable {
     until deadline: Int64?, watching terminal: CInt
   ) throws(TransportError) -> Bool {
     if terminal >= 0 { return try waitForInputOrInterrupt(until: deadline, terminal) }
+    var line = WaitLine()
+    defer { line.erase() }
     while true {
       let left = deadline.map { $0 - Clock.nanoseconds }
       guard left ?? 1 > 0 else { return false }
@@ -97,6 +99,7 @@ struct ControlSocket: ~Copyable {
       let ready = unsafe poll(&input, 1, Self.milliseconds(left))
       if ready > 0 { return true }
       if ready < 0, errno != EINTR { throw Self.failure(of: "poll") }
+      if ready == 0 { line.show() }
     }
   }
 

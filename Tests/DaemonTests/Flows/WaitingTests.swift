@@ -26,6 +26,21 @@ struct WaitingTests {
     expect(try host.sandbox.exchanges, equals: 1)
   }
 
+  /// Nobody stares at an empty screen. A program reads what it always read.
+  @Test
+  func aTerminalShowsThatAnAnswerTakesLong() throws {
+    let host = try host()
+    let terminal = try TerminalProcess(host, "get", "--wait", "2")
+    let blank = String(repeating: " ", count: 24)
+    try terminal.expect("waiting for credd …")
+    try terminal.expect(blank)
+    try terminal.expect("credctl: nobody is signed in")
+    expect(try terminal.end(), equals: 77)
+    let piped = try host.credctl("get", "--wait", "2")
+    expect(piped.status, equals: 77)
+    expect(piped.errors.hasPrefix("credctl: nobody is signed in"), "\(piped.errors)")
+  }
+
   @Test
   func releaseEndsTheWait() throws {
     let host = try host()
