@@ -178,9 +178,22 @@ final class Journal {
     if let detail = failure.detail { metadata["detail"] = "\(detail)" }
     if let reason = failure.reason { metadata["reason"] = "\(reason)" }
     // A warning is for a problem that only a person can correct.
-    log.log(
-      event, failure.severity == .operatorMustAct ? .warning : .info,
-      "\(what): \(failure.message)", metadata)
+    let isWarning = failure.severity == .operatorMustAct && isFirst(failure, event, session)
+    log.log(event, isWarning ? .warning : .info, "\(what): \(failure.message)", metadata)
+  }
+
+  /// Whether nobody was warned of it in this minute because of another account. What is wrong in the
+  /// configuration or the pool is wrong for every user of the profile.
+  private func isFirst(
+    _ failure: UpstreamFailure, _ event: JournalEvent, _ session: Session
+  ) -> Bool {
+    guard [.permanentConfiguration, .poolMisconfigured].contains(failure.failureClass) else {
+      return true
+    }
+    let subject = NoticeLimiter.Subject(
+      event: "warned of \(event.rawValue)", profile: session.key.profile, uid: .max,
+      detail: failure.summary)
+    return failureLimiter.admit(subject, now: clock.now) != nil
   }
 
   /// A uid belongs to another user now.

@@ -1,4 +1,5 @@
 import CredCore
+import Logging
 import TestSupport
 import Testing
 
@@ -55,6 +56,24 @@ struct WaitingTests {
     fixture.host.upstreams.faults = [:]
     fixture.advance(by: .seconds(6))
     expect(try fixture.ask().accessKeyID != nil)
+  }
+
+  /// The pool is wrong for every user of the profile: one warning is enough, and each user has an entry.
+  @Test func `a fault of the pool is one warning for all users`() throws {
+    let fixture = try ServiceFixture()
+    fixture.host.upstreams.faults["GetCredentialsForIdentity"] = .status(
+      400, #"{"__type":"InvalidIdentityPoolConfigurationException","message":"no role"}"#)
+    func levels() -> [Logger.Level] {
+      fixture.host.log.entries.filter { $0.message.contains("no role") }.map(\.level)
+    }
+    for uid in [1000, 1001] as [UInt32] {
+      expect(try fixture.ask(uid: uid).errorCode, equals: "PoolMisconfigured")
+    }
+    expect(levels(), equals: [.warning, .info])
+    // It is told again while it lasts.
+    fixture.advance(by: .seconds(600))
+    expect(try fixture.ask(uid: 1001).errorCode, equals: "PoolMisconfigured")
+    expect(levels().count { $0 == .warning }, equals: 2)
   }
 
   @Test func `release ends the wait`() throws {
