@@ -94,7 +94,9 @@ final class Admittance {
       // user has lost nothing.
       let isOfUser = !profile.access.needsExecutable && !profile.access.needsUnit
       let session = sessions[SessionKey(uid: caller.uid, profile: name)]
-      let hadIt = session?.owner == SessionOwner(name: caller.userName)
+      let hadIt =
+        session?.asking.wasAdmitted == true
+        && session?.owner == SessionOwner(name: caller.userName)
       return .refused(hadIt && isOfUser ? Self.noLongerForYou(name) : Self.notForYou(name, caller))
     }
     return .admitted(profile, caller)
@@ -258,7 +260,9 @@ final class Admittance {
             user.uid,
             "profile '\(name)' needs one (with user_identifier = {uid} it would need none)"))
       }
-      return session(of: profile, for: user, now, need)
+      let found = session(of: profile, for: user, now, need)
+      if case .session(let session) = found { session.asking.wasAdmitted = true }
+      return found
     case .refused(let error): return .refused(error)
     case .pending: return .pending
     }

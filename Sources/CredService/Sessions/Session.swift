@@ -25,6 +25,8 @@ package final class Session {
     /// The asker of each sign-in under way, by its number. There are two while a later sign-in
     /// takes the place of an earlier one.
     var signIns: [UInt64: SignInAsker] = [:]
+    /// Whether its user was admitted to the profile, and not only to one that is derived from it.
+    var wasAdmitted = false
     /// The clients that check the session and wait for its renewal.
     var checks: [UInt64: CheckRun] = [:]
   }

@@ -43,6 +43,22 @@ struct DerivedAccessTests: DerivedTesting {
     expect(try fixture.ask(get("work")).accessKeyID, equals: nil)
   }
 
+  /// The derived profile has brought a session in its source. Its user never had that profile.
+  @Test func aSourceThatWasNeverOpenIsNotSaidToBeSoNoLonger() throws {
+    let text = Self.text(work: "allow_users = bob", Self.narrow("allow_users = alice"))
+    let fixture = try fixture(text)
+    expect(try fixture.ask(get("narrow")).accessKeyID != nil)
+    let closed = "profile 'work' is not available to 'alice'"
+    expect(try fixture.ask(get("work")).errorMessage, equals: closed)
+    // Who has had it is told what has changed.
+    try fixture.reload(text.replacing("allow_users = bob", with: "allow_users = bob alice"))
+    expect(try fixture.ask(get("work")).accessKeyID != nil)
+    try fixture.reload(text)
+    expect(
+      try fixture.ask(get("work")).errorMessage?.hasPrefix("profile 'work' is no longer available"),
+      equals: true)
+  }
+
   /// Also on a connection that has a cached answer, and for a client that waits.
   @Test func aReloadToVendNothingCountsForTheNextRequest() throws {
     let fixture = try fixture()
