@@ -12,10 +12,13 @@ extension Daemon {
   private struct Reading: Sendable {
     let diagnostics: [Diagnostic]
     let configuration: ResolvedConfiguration?
+    /// The files before they were read.
+    let state: ConfigurationState?
 
     /// Also opens files that systemd shows only to this process, so that no earlier check could see
     /// them.
-    init(_ reading: ConfigurationReading, log: Logger) {
+    init(_ reading: ConfigurationReading, _ state: ConfigurationState?, log: Logger) {
+      self.state = state
       let files = ConfigurationInspection.ofCredentials(reading)
       let others = ConfigurationInspection.ofContents(
         reading, outside: ServiceDirectory.credentials)
@@ -42,9 +45,10 @@ extension Daemon {
     guard let generation = readings.begin() else { return }
     ServiceNotification.send(
       "RELOADING=1\nMONOTONIC_USEC=\(loop.monotonicMicroseconds)\nSTATUS=reading the configuration")
-    let (read, log) = (options.readConfiguration, log)
+    let (read, path, log) = (options.readConfiguration, options.configuration, log)
     background.runOnce(.configuration, deadline: loop.now + Self.reloadTime) {
-      read().map { Reading($0, log: log) }
+      let state = path.map(ConfigurationState.init)
+      return read().map { Reading($0, state, log: log) }
     } completion: { [unowned self] result in
       finishReload(generation, result ?? .failure(.readingTookTooLong))
     }
@@ -66,6 +70,9 @@ extension Daemon {
       }
       if let configuration = reading.configuration {
         apply(configuration)
+        if let path = options.configuration, let state = reading.state {
+          watch(path, since: state)
+        }
       } else {
         service.refuseConfiguration(
           reading.diagnostics.filter { $0.severity == .error }.map(\.description))
@@ -73,6 +80,13 @@ extension Daemon {
     }
     ServiceNotification.send("READY=1")
     status?.restore()
+  }
+
+  /// Lets clients be told when files of the configuration have changed.
+  func watch(_ path: String, since state: ConfigurationState) {
+    service.watchFiles(reloadedBy: ServiceDirectory.reload) {
+      ConfigurationState(of: path) != state
+    }
   }
 
   private func apply(_ configuration: ResolvedConfiguration) {

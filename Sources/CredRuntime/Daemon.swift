@@ -115,6 +115,7 @@ public final class Daemon {
     let status = try StatusNotice(loop: loop) { [unowned self] in service.summary }
     self.status = status
     service.delegate = self
+    if let path = options.configuration { watch(path, since: ConfigurationState(of: path)) }
     status.update()
     idleExit = try IdleExit(
       loop: loop, server: server, endpoint: endpoint,
@@ -217,6 +218,8 @@ extension Daemon: SessionServiceDelegate {
 
 /// Options from the command line and the environment. A reload does not change them.
 public struct DaemonOptions: Sendable {
+  /// The configuration's path; nil if nobody is to be told that its files have changed.
+  let configuration: String?
   /// Reads the configuration again; runs in the background.
   let readConfiguration: @Sendable () -> Result<ConfigurationReading, SystemError>
   /// The level of all loggers; nil if the command line sets it.
@@ -238,6 +241,7 @@ public struct DaemonOptions: Sendable {
     credentialsDirectory: String? = ServiceDirectory.credentials,
     readConfiguration: @escaping @Sendable () -> Result<ConfigurationReading, SystemError>
   ) {
+    self.configuration = configuration
     self.readConfiguration = readConfiguration
     self.logThreshold = logThreshold
     self.isActivated = isActivated

@@ -40,7 +40,7 @@ final class Checks {
 
   func check(_ name: String, _ turn: Turn) {
     switch admittance.decide(name, for: turn.requester, turn.now) {
-    case .refused(let error): turn.refuse(error)
+    case .refused(let error): admittance.changedFiles.refuse(error, turn)
     case .pending: turn.waitForCaller()
     case .admitted(let profile, let caller):
       guard let isAdmin = admittance.isAdmin(turn.client, turn.now) else {
@@ -195,7 +195,7 @@ final class Checks {
     (checks.values.map(\.nextFrom).min() ?? now) - now
   }
 
-  /// Answers with the steps, and with what is known of this host's enrolments.
+  /// Answers with the steps, and with what is known of this host's enrolments and of changed files.
   private func finish(_ run: CheckRun, of profiles: [Profile], _ turn: Turn) {
     let backends = Set(profiles.compactMap(\.root.backend?.name)).sorted()
     run.steps += backends.compactMap { backend in
@@ -203,7 +203,10 @@ final class Checks {
         CheckStep(enrolmentAt: backend, until: $0, now: host.clock.wallTime)
       }
     }
-    turn.give(.check(run.steps))
+    admittance.changedFiles.whenKnown(turn) { turn, advice in
+      if let advice { run.steps.append(CheckStep("configuration", isOK: true, detail: advice)) }
+      turn.give(.check(run.steps))
+    }
   }
 
   // MARK: The renewal

@@ -268,6 +268,17 @@ extension SessionService {
     set { owners.reports.listeners = newValue }
   }
 
+  /// Lets clients be told when files of the configuration have changed since they were read.
+  ///
+  /// - Parameters:
+  ///   - command: makes credd read them again.
+  ///   - haveChanged: blocks.
+  package func watchFiles(
+    reloadedBy command: String, haveChanged: @escaping @Sendable () -> Bool
+  ) {
+    owners.changedFiles.watch(reloadedBy: command, haveChanged: haveChanged)
+  }
+
   /// How often the kernel did not say who an HTTP client is.
   package func setAttestationFailures(_ count: @escaping () -> [AttestationFailure: Int]) {
     owners.reports.attestationFailures = count

@@ -34,6 +34,7 @@ struct ServiceBase {
 
 /// The other parts. Each knows those above it in this list.
 struct ServiceOwners {
+  let changedFiles: ChangedFiles
   let derived: DerivedSessions
   let tokens: Tokens
   let devices: Devices
@@ -59,6 +60,8 @@ struct ServiceOwners {
     let (host, clock, configuration) = (base.host, base.host.clock, base.configuration)
     let (clients, sessions, journal) = (base.clients, base.sessions, base.journal)
     let (figures, limits) = (base.figures, base.limits)
+    changedFiles = ChangedFiles(
+      host: host, configuration: configuration, clients: clients, sessions: sessions)
     derived = DerivedSessions(clock: clock, sessions: sessions)
     tokens = Tokens(host: host, configuration: configuration, sessions: sessions)
     devices = Devices(host: host, sessions: sessions)
@@ -68,7 +71,8 @@ struct ServiceOwners {
     watches = Watches(clock: clock, clients: clients, sessions: sessions)
     admittance = Admittance(
       host: host, configuration: configuration, directory: base.directory, sessions: sessions,
-      records: records, devices: devices, clients: clients, journal: journal)
+      records: records, devices: devices, clients: clients, changedFiles: changedFiles,
+      journal: journal)
     grants = Grants(
       clock: clock, configuration: configuration, clients: clients, sessions: sessions,
       admittance: admittance, watches: watches)

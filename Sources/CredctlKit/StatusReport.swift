@@ -274,6 +274,7 @@ public struct DaemonLine: Sendable {
     if let problem = daemon?["ReloadError"]?.text {
       troubles.append("the configuration was not reloaded: \(problem)")
     }
+    if let advice = daemon?["ReloadNeeded"]?.text { troubles.append(advice) }
     if case .array(let listeners) = daemon?["Listeners"] {
       for listener in listeners {
         guard let problem = listener["Problem"]?.text else { continue }

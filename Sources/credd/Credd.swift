@@ -207,7 +207,8 @@ struct Credd {
     passed.dropStrays(log: log)
     let (path, neighbours) = (line.config, SocketNeighbours(line, passed))
     let options = DaemonOptions(
-      logThreshold: line.logLevel == nil ? threshold : nil, isActivated: !passed.listeners.isEmpty
+      logThreshold: line.logLevel == nil ? threshold : nil, isActivated: !passed.listeners.isEmpty,
+      configuration: path
     ) {
       Result { () throws(SystemError) in
         try ConfigurationFiles.read(path, beside: neighbours)

@@ -144,12 +144,13 @@ struct StatusReportTests {
   @Test func reportsProblemsOfTheDaemon() throws {
     let daemon = try JSONValue.parse(
       Array(
-        #"{"ReloadError":"f:1:\nx","StateDirectory":"no space left on device","ClockSkew":-90}"#
+        #"{"ReloadError":"f:1:\nx","ReloadNeeded":"reload it","StateDirectory":"no space left on device","ClockSkew":-90}"#
           .utf8))
     expect(
       DaemonLine(daemon).troubles,
       equals: [
         "the configuration was not reloaded: f:1: x",
+        "reload it",
         "identities are in memory alone: no space left on device",
         "this host's clock is 90 s fast: set it",
       ])

@@ -43,6 +43,34 @@ struct ReloadTests {
     expect(try host.ask(), equals: before)
   }
 
+  @Test(arguments: ["the file", "a fragment"])
+  func aChangeThatWasNotReadIsToldToWhoAsksForIt(_ place: String) throws {
+    let host = try TestHost()
+    func refusal() throws -> String? {
+      try host.ask(#"{"profile":"fresh","wait":0}"#)["Error"]?["Message"]?.text
+    }
+    let without = "there is no profile 'fresh'; known are default"
+    expect(try refusal(), equals: without)
+    let fresh = profile("fresh", host.sandbox)
+    if place == "the file" {
+      try host.configure { Configuration.usual($0) + fresh }
+    } else {
+      let folder = host.configurationPath + ".d"
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try Data(fresh.utf8).write(to: URL(filePath: folder + "/fresh.conf"))
+    }
+    let told =
+      "credd's configuration has changed since it was read: 'kill -HUP \(host.daemon.pid)' applies it"
+    // A look counts for a second.
+    try Deadline.usual.wait(for: "another look") { try refusal() != without }
+    expect(try refusal(), equals: "\(without) (\(told))")
+    let status = try host.run([Programs.credctl, "--socket", host.socketPath, "status"])
+    expect(status.output.contains(told), "\(status.output)")
+    try host.reload()
+    expect(try host.ask(#"{"profile":"fresh"}"#)["AccessKeyId"] != nil)
+    expect(try host.ask(#"{"op":"status"}"#)["Daemon"]?["ReloadNeeded"] == nil)
+  }
+
   /// No check before the reload sees what systemd gave to the service alone.
   @Test
   func aCredentialThatTheServiceCannotOpenIsSaidAndTheOldConfigurationStays() throws {

@@ -112,6 +112,7 @@ extension JSONWriter {
     endArray()
     field("Configured", daemon.configured)
     field("ClockSkew", daemon.clockSkew.map { Int64($0.inSeconds) })
+    field("ReloadNeeded", daemon.reloadAdvice)
     field("ReloadError", daemon.reloadProblem)
     field("StateDirectory", daemon.stateDirectory)
   }
@@ -210,6 +211,8 @@ public struct DaemonReport: Sendable, Equatable {
   public var configured: WallTime
   /// AWS's time minus this host's, if they differ by more than a minute.
   public var clockSkew: Duration?
+  /// What to do, because the configuration's files have changed since they were read; nil if they have not.
+  public var reloadAdvice: String?
   /// The problem because of which a newer configuration was not applied; nil if there is none. Only
   /// for administrators.
   public var reloadProblem: String?

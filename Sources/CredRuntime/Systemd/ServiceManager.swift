@@ -48,6 +48,15 @@ public enum ServiceDirectory {
     unsafe getenv("SYSTEMD_EXEC_PID").map { unsafe atoi($0) } == getpid()
   }
 
+  /// The command that makes this process read its configuration again.
+  static var reload: String {
+    guard ServiceNotification.isHeard else { return "kill -HUP \(getpid())" }
+    // A user's manager gives its services this variable (user@.service(5)).
+    let hasFolder = unsafe getenv("XDG_RUNTIME_DIR") != nil
+    return hasFolder && geteuid() != 0
+      ? "systemctl --user reload credd" : "sudo systemctl reload credd"
+  }
+
   /// Sets `${CREDENTIALS_DIRECTORY}` to the service's directory, for --check-config, if it is not
   /// set. systemd shows the credentials only to `ExecStart=`. For `ExecReload=`, version 252 sets
   /// the variable, but the directory is not accessible if the unit has a mount namespace (systemd

@@ -30,13 +30,15 @@ final class Admittance {
   let records: Records
   let devices: Devices
   let clients: Clients
+  let changedFiles: ChangedFiles
   let journal: Journal
   /// Called when a client was looked up, successfully or not.
   var callerFound: (_ client: UInt64) -> Void = { _ in }
 
   init(
     host: Host, configuration: ConfigurationInForce, directory: UserDirectory,
-    sessions: SessionTable, records: Records, devices: Devices, clients: Clients, journal: Journal
+    sessions: SessionTable, records: Records, devices: Devices, clients: Clients,
+    changedFiles: ChangedFiles, journal: Journal
   ) {
     self.host = host
     self.configuration = configuration
@@ -45,6 +47,7 @@ final class Admittance {
     self.records = records
     self.devices = devices
     self.clients = clients
+    self.changedFiles = changedFiles
     self.journal = journal
     executables = ExecutableDirectory(
       clock: host.clock, background: host.background, queries: host.queries)
@@ -242,7 +245,7 @@ final class Admittance {
         return turn.refuse(error)
       }
       body(session)
-    case .refused(let error): turn.refuse(error)
+    case .refused(let error): changedFiles.refuse(error, turn)
     case .pending: turn.waitForCaller()
     }
   }

@@ -31,6 +31,12 @@ final class Reports {
 
   /// `status`: the caller's own sessions; for root and the admin group, all sessions.
   func giveStatus(_ status: StatusRequest, _ turn: Turn) {
+    admittance.changedFiles.whenKnown(turn) { [unowned self] turn, advice in
+      giveStatus(status, turn, reload: advice)
+    }
+  }
+
+  private func giveStatus(_ status: StatusRequest, _ turn: Turn, reload advice: String?) {
     guard let isAdmin = admittance.isAdmin(turn.client, turn.now) else {
       return turn.waitForCaller()
     }
@@ -51,10 +57,9 @@ final class Reports {
       }
     }
     let page = page(status, of: own, turn.now, isAdmin: isAdmin)
-    turn.give(
-      .status(
-        page.reports, profiles: profiles, of: daemonReport(turn.now, isAdmin: isAdmin),
-        next: page.next))
+    var daemon = daemonReport(turn.now, isAdmin: isAdmin)
+    daemon.reloadAdvice = advice
+    turn.give(.status(page.reports, profiles: profiles, of: daemon, next: page.next))
   }
 
   /// A part of the sessions, and the place of its last session if more follow.

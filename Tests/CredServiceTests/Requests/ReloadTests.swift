@@ -21,6 +21,88 @@ struct ReloadTests {
     expect(try fixture.ask(#"{"profile":"second"}"#).accessKeyID != nil)
   }
 
+  // MARK: Files that were not read again
+
+  private static let note =
+    "credd's configuration has changed since it was read: 'reload it' applies it"
+
+  private func watch(_ fixture: ServiceFixture, haveChanged: Bool) {
+    fixture.service.watchFiles(reloadedBy: "reload it") { haveChanged }
+  }
+
+  @Test func `who is refused is told of changed files, whoever asks and whatever there is`() throws
+  {
+    let fixture = try ServiceFixture(Configured.usual(profile: "allow_users = alice"))
+    func refusal(_ name: String, _ uid: UInt32 = 1000) throws -> String? {
+      try fixture.ask(#"{"profile":"\#(name)","wait":0}"#, uid: uid).errorMessage
+    }
+    watch(fixture, haveChanged: true)
+    expect(
+      try refusal("fresh"),
+      equals: "there is no profile 'fresh'; known are default (\(Self.note))")
+    for name in ["fresh", "default"] {
+      expect(
+        try refusal(name, 1001),
+        equals: "profile '\(name)' is not available to 'bob' (\(Self.note))")
+      expect(
+        try fixture.ask(#"{"op":"check","profile":"\#(name)"}"#, uid: 1001).errorMessage,
+        equals: try refusal(name, 1001))
+    }
+    // All in one second.
+    expect(fixture.host.background.asked[.configuration], equals: 1)
+    fixture.advance(by: .seconds(1))
+    watch(fixture, haveChanged: false)
+    expect(try refusal("fresh"), equals: "there is no profile 'fresh'; known are default")
+    expect(try fixture.ask().accessKeyID != nil)
+    expect(fixture.host.background.asked[.configuration], equals: 2)
+  }
+
+  @Test func `status and check tell of changed files, unless a reload was refused`() throws {
+    let fixture = try ServiceFixture()
+    watch(fixture, haveChanged: true)
+    func told() throws -> [String?] {
+      let status = try fixture.ask(#"{"op":"status"}"#)["Daemon"]?["ReloadNeeded"]?.text
+      let check = try fixture.ask(#"{"op":"check"}"#, uid: 0)
+      expect(check["Ok"]?.bool, equals: true)
+      return [status, check.steps.first { $0.name == "configuration" }?.detail]
+    }
+    expect(try told(), equals: [Self.note, Self.note])
+    fixture.service.refuseConfiguration(["it has an error"])
+    expect(try told(), equals: [nil, nil])
+    try fixture.reload(Configured.usual())
+    watch(fixture, haveChanged: false)
+    expect(try told(), equals: [nil, nil])
+  }
+
+  @Test func `a look that hangs delays one answer, and none for a minute`() throws {
+    let fixture = try ServiceFixture()
+    fixture.host.background.time[.configuration] = .some(nil)
+    watch(fixture, haveChanged: true)
+    for seconds in [1, 0, 0, 1] {
+      let before = fixture.now
+      let refusal = try fixture.ask(#"{"profile":"fresh","wait":0}"#).errorMessage
+      expect(refusal, equals: "there is no profile 'fresh'; known are default")
+      expect((fixture.now - before).components.seconds, equals: Int64(seconds))
+      if seconds == 0 { fixture.advance(by: .seconds(30)) }
+    }
+  }
+
+  /// What began before a reload says nothing after it. A client that leaves meanwhile gets no answer.
+  @Test func `a look that a reload overtakes tells nothing`() throws {
+    let fixture = try ServiceFixture()
+    fixture.host.background.time[.configuration] = .milliseconds(500)
+    watch(fixture, haveChanged: true)
+    let (client, leaver) = (fixture.connect(), fixture.connect())
+    for client in [client, leaver] { client.send(#"{"profile":"fresh","wait":0}"#) }
+    expect(client.isWaiting && leaver.isWaiting)
+    leaver.leave()
+    watch(fixture, haveChanged: false)
+    fixture.advance(by: .seconds(1))
+    expect(
+      try client.next().errorMessage, equals: "there is no profile 'fresh'; known are default")
+    expect(leaver.replies.isEmpty)
+  }
+
   @Test func `a removed profile ends with its waiters and watchers`() throws {
     let text = Configured.password()
     let fixture = try ServiceFixture(text + Configured.profile("gone"))

@@ -10,7 +10,17 @@ extension Story {
     let story = try Story("A reload with a mistake", Configured.work)
     story.start(StoryProgram("backup", #"{"profile":"work"}"#))
     story.pass(.seconds(300))
-    story.tell("root adds a profile, and mistypes two words")
+    var isWritten = false
+    func watch() {
+      let command = "sudo systemctl reload credd"
+      story.fixture.service.watchFiles(reloadedBy: command) { [isWritten] in isWritten }
+    }
+    story.tell("root adds a profile") {
+      isWritten = true
+      watch()
+    }
+    for words in ["get play", "status"] { try story.run(words) }
+    story.tell("root reloads, and has mistyped two words")
     let profile = Configured.profile("play", identifier: "{user}")
     try story.reload(
       Configured.work
@@ -20,6 +30,8 @@ extension Story {
     try story.run("get play")
     story.pass(.seconds(300))
     story.tell("root corrects the words")
+    isWritten = false
+    watch()
     try story.reload(Configured.work + profile)
     try story.run("status --all", by: .root)
     try story.run("get play")

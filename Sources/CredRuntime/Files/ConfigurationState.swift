@@ -1,0 +1,24 @@
+internal import CLinux
+internal import CredCore
+
+/// The configuration's files as the kernel knows them. A file that was written, replaced, added or removed since
+/// makes another state; one that got other rights alone does not.
+struct ConfigurationState: Equatable, Sendable {
+  private struct Facts: Equatable {
+    let device, inode: UInt64
+    let size, modified: Int64
+  }
+
+  private var files: [String: Facts] = [:]
+
+  /// Blocks.
+  init(of path: String) {
+    let fragments = (try? ConfigurationFiles.fragments(of: path)) ?? []
+    for file in ([path] + fragments).prefix(Limits.Configuration.files + 1) {
+      var facts = credd_file_facts()
+      guard unsafe credd_file_facts_at(file, &facts) == 0 else { continue }
+      files[file] = Facts(
+        device: facts.device, inode: facts.inode, size: facts.size, modified: facts.modified)
+    }
+  }
+}
