@@ -138,7 +138,11 @@ extension Dice {
       ("AccessKeyId", .string(accessKeyID())), ("SecretAccessKey", .string(secretKey())),
     ]
     if once(in: 2) { members.append(("SessionToken", .string(secretKey()))) }
-    if once(in: 2) { members.append(("Expiration", .string(isoTime()))) }
+    if once(in: 2) {
+      let time: JSONText =
+        once(in: 5) ? .raw(pick(["1700000000", "[]", "null", "{}"])) : .string(isoTime())
+      members.append(("Expiration", time))
+    }
     return written(disturbed(members, once: 5))
   }
 

@@ -136,8 +136,8 @@ extension SecondReply {
       let secret = object?["SecretAccessKey"]?.fullText
     else { return nil }
     var expiration: WallTime?
-    if let text = object?["Expiration"]?.text {
-      guard let time = SecondTime.iso8601(text) else { return nil }
+    if let value = object?["Expiration"], value != .null {
+      guard let text = value.text, let time = SecondTime.iso8601(text) else { return nil }
       expiration = time
     }
     return [key, secret, object?["SessionToken"]?.text, expiration.map { "\($0)" }]

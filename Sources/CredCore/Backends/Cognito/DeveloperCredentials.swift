@@ -51,15 +51,26 @@ public struct DeveloperCredentials: Sendable, Equatable {
   /// Reads the output of a credential_process (AWS SDKs and Tools Reference Guide, "Process
   /// credential provider").
   public init(processOutput: Secret) throws(InvalidInput) {
-    let field = "credential_process"
-    guard let object = try? JSONValue.parse(foreign: processOutput),
-      object["Version"]?.integer == 1, let id = object["AccessKeyId"]?.text, !id.isEmpty,
-      let key = object["SecretAccessKey"]?.secret, !key.isEmpty
-    else { throw InvalidInput(field: field, reason: "printed no credentials") }
+    func printed(_ what: String) -> InvalidInput {
+      InvalidInput(field: "credential_process", reason: "printed \(what)")
+    }
+    guard let object = try? JSONValue.parse(foreign: processOutput), case .object = object else {
+      throw printed("no credentials: its output must be a JSON object")
+    }
+    guard object["Version"]?.integer == 1 else {
+      let found = object["Version"].map(Self.kind(of:)) ?? "no Version"
+      throw printed("\(found): it must have \"Version\": 1, as a number")
+    }
+    guard let id = object["AccessKeyId"]?.text, !id.isEmpty else {
+      throw printed("no AccessKeyId")
+    }
+    guard let key = object["SecretAccessKey"]?.secret, !key.isEmpty else {
+      throw printed("no SecretAccessKey")
+    }
     var expiration: WallTime?
-    if let text = object["Expiration"]?.text {
-      guard let time = WallTime(iso8601: text) else {
-        throw InvalidInput(field: field, reason: "printed an Expiration that is no time")
+    if let value = object["Expiration"], value != .null {
+      guard let time = value.text.flatMap({ WallTime(iso8601: $0) }) else {
+        throw printed("an Expiration that is no time: it must be a text like 2030-01-02T03:04:05Z")
       }
       expiration = time
     }
@@ -67,5 +78,14 @@ public struct DeveloperCredentials: Sendable, Equatable {
       signer: SigV4(
         accessKeyID: id, secretAccessKey: key, sessionToken: object["SessionToken"]?.secret),
       expiration: expiration)
+  }
+
+  /// A wrong `Version`, without what is in it.
+  private static func kind(of version: JSONValue) -> String {
+    switch version {
+    case .number: "another Version"
+    case .string: "a Version that is a text"
+    default: "a Version that is no number"
+    }
   }
 }
