@@ -145,7 +145,7 @@ struct QuickCrypto: SRPArithmetic, Digests, BlockCipher {
 private enum SecondPool {
   static func tokens(_ object: SecondJSON) -> [String?] {
     let result = object["AuthenticationResult"]
-    return ["IdToken", "AccessToken", "RefreshToken"].map { result?[$0]?.text }
+    return ["IdToken", "AccessToken", "RefreshToken"].map { result?[$0]?.fullText }
   }
 
   static func challenge(_ object: SecondJSON) -> [String?] { [object["ChallengeName"]?.text] }

@@ -143,7 +143,9 @@ private enum SecondProvider {
     ].map { object[$0]?.text }
   }
 
-  static func refreshToken(_ object: SecondJSON) -> [String?] { [object["refresh_token"]?.text] }
+  static func refreshToken(_ object: SecondJSON) -> [String?] {
+    [object["refresh_token"]?.fullText]
+  }
 
   static func device(_ object: SecondJSON) -> [String?] {
     [

@@ -34,6 +34,7 @@ final class FakeProvider {
   private(set) var replays = 0
   var givesIDTokenAtRenewal = true
   var givesRefreshTokens = true
+  var givesAccessTokens = true
   /// How long its ID tokens last, in seconds.
   var idTokenLife: Int64 = 3600
   /// Whether replies say how long an access token lasts.
@@ -162,7 +163,8 @@ final class FakeProvider {
   ) -> FakeHTTP.Answer {
     issued += 1
     let user = owner ?? self.user
-    var body = #"{"access_token":"access-\#(issued)","token_type":"Bearer""#
+    var body = #"{"token_type":"Bearer""#
+    if givesAccessTokens { body += #","access_token":"access-\#(issued)""# }
     if tellsLifetime { body += #","expires_in":3600"# }
     if hasID { body += #","id_token":"\#(idToken(nonce, user))""# }
     if refresh, givesRefreshTokens {

@@ -260,7 +260,7 @@ extension UpstreamFailure {
   }
 
   /// A successful reply lacks something, or has an impossible value.
-  static func malformed(_ input: InvalidInput, from upstream: Upstream) -> Self {
+  public static func malformed(_ input: InvalidInput, from upstream: Upstream) -> Self {
     Self(upstream, FailureTable.malformedReply, said: input.description)
   }
 

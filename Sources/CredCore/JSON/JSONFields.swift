@@ -46,6 +46,31 @@ func checked<Value>(
   }
 }
 
+extension JSONValue? {
+  /// The text of a token, a code or the like; nil where there is none.
+  ///
+  /// - Parameter allows: its bytes.
+  func token(
+    _ name: String, upTo most: Int, where allows: (UInt8) -> Bool = { _ in true }
+  ) throws(InvalidInput) -> Secret? {
+    guard let value = self, value != .null else { return nil }
+    guard let token = value.secret else { throw InvalidInput(field: name, reason: "is no text") }
+    if let flaw = token.bytes.flaw(upTo: most, where: allows) {
+      throw InvalidInput(field: name, reason: flaw)
+    }
+    return token
+  }
+}
+
+extension Collection<UInt8> {
+  /// Why they are no token of at most so many bytes; nil if they are.
+  func flaw(upTo most: Int, where allows: (UInt8) -> Bool) -> String? {
+    if isEmpty { return "is empty" }
+    if count > most { return "is longer than \(most) bytes" }
+    return allSatisfy(allows) ? nil : "has a character that is not printable ASCII"
+  }
+}
+
 extension JSONValue {
   /// The value of a member that must be a non-empty string.
   func requiredSecret(_ name: String) throws(InvalidInput) -> Secret {

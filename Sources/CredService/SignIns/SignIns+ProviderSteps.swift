@@ -163,8 +163,8 @@ extension SignIns {
     do throws(InvalidInput) {
       use(try signIn.place.sessionTokens(result), of: signIn, session, now)
     } catch {
-      let failure = UpstreamFailure.notSent(
-        error, to: .backend(signIn.place.backend?.name ?? ""))
+      let failure = UpstreamFailure.malformed(
+        error, from: .backend(signIn.place.backend?.name ?? ""))
       if let unclaimed = UnclaimedTokens(result).flatMap({ signIn.place.providerSession(of: $0) }) {
         tokens.revoke(unclaimed, of: session, givenBy: signIn.profile)
       }

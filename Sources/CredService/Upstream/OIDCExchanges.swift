@@ -74,7 +74,10 @@ struct OIDCExchanges: BackendExchanges {
         do throws(InvalidInput) {
           return .providerTokens(try ProviderTokens(tokens), serverTime: reply.date)
         } catch {
-          throw .notSent(error, to: .backend(client.backend))
+          let failure = UpstreamFailure.malformed(error, from: .backend(client.backend))
+          // The former refresh token may be dead.
+          guard let token = renewal.refresh else { throw failure }
+          return .refreshTokenReplaced(token, failure)
         }
       case .failure(let failure):
         if let token = renewal.refresh { return .refreshTokenReplaced(token, failure) }

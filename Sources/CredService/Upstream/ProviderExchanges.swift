@@ -56,7 +56,8 @@ struct ProviderExchanges {
           return try upstream.checked { () throws(InvalidInput) in
             try OIDCClient(
               backend: called.name, provider: provider, id: issuer.clientID,
-              authentication: authentication, trustedAudiences: settings.trustedAudiences)
+              authentication: authentication, trustedAudiences: settings.trustedAudiences,
+              vendsIDTokens: called.profile.settings.vendTokens.contains(.id))
           }
         })
     }

@@ -37,11 +37,11 @@ enum OIDCSamples {
 
   static func client(
     _ authentication: ClientAuthentication = .none, _ changed: [(String, String?)] = [],
-    trusting audiences: [String] = []
+    trusting audiences: [String] = [], vendsIDTokens: Bool = false
   ) throws -> OIDCClient {
     try OIDCClient(
       backend: "okta", provider: provider(changed), id: "client-1", authentication: authentication,
-      trustedAudiences: audiences)
+      trustedAudiences: audiences, vendsIDTokens: vendsIDTokens)
   }
 
   static func secrets(seed: UInt64 = 7) -> AuthorizationSecrets {

@@ -127,6 +127,70 @@ struct OIDCTokenTests {
     ).tokens.get()
   }
 
+  /// What goes to Cognito is verified there. Nobody else on this host looks at what programs get.
+  @Test(
+    arguments: [
+      (#"{"alg":"HS256"}"#, "", "HS256"), (#"{"alg":"XY1"}"#, "", "XY1"),
+      (#"{"alg":"RS256","crit":["b64"]}"#, "", "(crit)"),
+      (#"{"alg":"RS256","crit":[]}"#, "", "(crit)"),
+      (#"{"alg":"RS256"}"#, "1800000301", "(nbf)"),
+    ])
+  func aTokenForProgramsIsLookedAtAsAReceiverWould(
+    _ header: String, _ notBefore: String, _ word: String
+  ) throws {
+    let more = notBefore.isEmpty ? [] : [("nbf", String?.some(notBefore))]
+    expect(try signIn(more, header: header).id.subject, equals: "user-1")
+    expect(
+      try vendingProblem(OIDCSamples.token([Self.nonce] + more, header: header))?.contains(word)
+        == true)
+  }
+
+  @Test func aTokenForProgramsMustBeSigned() throws {
+    let token = OIDCSamples.token([Self.nonce]).exposedText() ?? ""
+    expect(try vendingProblem(Secret(token)) == nil)
+    let unsigned = Secret(String(token.prefix(through: token.lastIndex(of: ".") ?? token.endIndex)))
+    expect(try vendingProblem(unsigned)?.contains("has no signature") == true)
+  }
+
+  /// Clocks differ a little.
+  @Test func aTokenForProgramsMayBeginInAMoment() throws {
+    expect(try vendingProblem(OIDCSamples.token([Self.nonce, ("nbf", "1800000300")])) == nil)
+    expect(try vendingProblem(OIDCSamples.token([Self.nonce, ("nbf", "1799990000")])) == nil)
+  }
+
+  /// Why a profile that vends ID tokens does not take one; nil if it does.
+  private func vendingProblem(_ token: Secret) throws -> String? {
+    let reply = try OIDCSamples.client(vendsIDTokens: true).tokens(
+      from: OIDCSamples.tokens(id: token), Self.secrets, wallTime: OIDCSamples.now)
+    if case .failure(let failure) = reply.tokens { return failure.message }
+    return nil
+  }
+
+  @Test func anEmptyRefreshTokenIsNone() throws {
+    let reply = try OIDCSamples.client().tokens(
+      from: OIDCSamples.tokens(id: OIDCSamples.token([Self.nonce]), refresh: ""), Self.secrets,
+      wallTime: OIDCSamples.now)
+    expect(reply.refresh == nil)
+    expect(try reply.tokens.get().refresh == nil)
+  }
+
+  @Test(
+    arguments: [
+      (#""""#, "id_token is empty"), ("17", "id_token is no text"),
+      (#""a\u0007b""#, "id_token has a character that is not printable ASCII"),
+      ("\"\(String(repeating: "a", count: 50_001))\"", "id_token is longer than 50000 bytes"),
+    ])
+  func whatIsWrongWithATokenIsSaid(_ token: String, _ words: String) throws {
+    let reply = Samples.reply(200, #"{"access_token":"a","id_token":\#(token)}"#)
+    let client = try OIDCSamples.client()
+    do throws(UpstreamFailure) {
+      _ = try client.tokens(from: reply, Self.secrets, wallTime: OIDCSamples.now)
+      expect(Bool(false), "taken")
+    } catch {
+      expect(error.message.contains(words), "\(error.message)")
+    }
+  }
+
   @Test func theTokensOfASignInAreRead() throws {
     let tokens = try signIn()
     expect(tokens.id.subject, equals: "user-1")

@@ -85,13 +85,19 @@ struct PoolTokensTests {
   }
 
   @Test(arguments: [
-    #","RefreshToken":"""#, #","RefreshToken":7"#, #","RefreshToken":"a b""#,
+    #","RefreshToken":7"#, #","RefreshToken":"a b""#,
     #","NewDeviceMetadata":{}"#, #","NewDeviceMetadata":{"DeviceKey":"x","DeviceGroupKey":"g"}"#,
     #","NewDeviceMetadata":{"DeviceKey":"eu-west-1_ab"}"#,
     #","NewDeviceMetadata":{"DeviceKey":"eu-west-1_ab","DeviceGroupKey":"a b"}"#,
   ])
   func aMalformedResultIsRefused(more: String) {
     #expect(throws: UpstreamFailure.self) { try PoolSamples.read(PoolSamples.tokens(more: more)) }
+  }
+
+  @Test func anEmptyRefreshTokenIsNone() throws {
+    let read = try PoolSamples.read(PoolSamples.tokens(more: #","RefreshToken":"""#))
+    guard case .tokens(let tokens) = read.step else { return expect(Bool(false), "no tokens") }
+    expect(tokens.refresh == nil)
   }
 
   @Test(arguments: ["", "a b", "line\\nbreak"])

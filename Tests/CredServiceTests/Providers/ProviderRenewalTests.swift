@@ -19,6 +19,30 @@ struct ProviderRenewalTests {
     expect(Set(renewals.compactMap { $0["refresh_token"] }).count, equals: renewals.count)
   }
 
+  /// The provider was called: what its reply lacks is named, and the next refresh token is kept.
+  @Test func aReplyWithoutAnAccessTokenSaysSo() throws {
+    let (fixture, provider) = try ServiceFixture.ofProvider()
+    _ = try fixture.signInAtProvider(provider)
+    fixture.advance(by: .seconds(60))
+    provider.givesAccessTokens = false
+    let reply = try fixture.ask(#"{"refresh":true,"wait":1}"#)
+    expect(reply.errorMessage?.contains("access_token is missing") == true, "\(reply)")
+    expect(reply.errorMessage?.contains("was not called") == false, "\(reply)")
+    provider.givesAccessTokens = true
+    fixture.advance(by: .seconds(600))
+    expect(try fixture.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    expect(provider.misuses, equals: 0)
+  }
+
+  @Test func aSignInWithoutAnAccessTokenSaysSo() throws {
+    let (fixture, provider) = try ServiceFixture.ofProvider()
+    provider.givesAccessTokens = false
+    let reply = try fixture.signInAtProvider(provider)
+    expect(reply.errorMessage?.contains("access_token is missing") == true, "\(reply)")
+    expect(reply.errorMessage?.contains("was not called") == false, "\(reply)")
+    expect(provider.live, equals: [])
+  }
+
   @Test func aLostReplyIsAskedForOnceMore() throws {
     let (fixture, provider) = try ServiceFixture.ofProvider()
     provider.rotates = false

@@ -70,9 +70,9 @@ public enum AuthorizationResponse: Sendable, Equatable {
       throw unusable("has neither a code nor an error", upstream)
     }
     guard values.count == 1 else { throw unusable("has more than one code", upstream) }
-    guard (1...Limits.OIDC.codeBytes).contains(code.count),
-      code.allSatisfy({ (0x20...0x7E).contains($0) })
-    else { throw unusable("has a code that is empty, too long or not printable", upstream) }
+    if let flaw = code.flaw(upTo: Limits.OIDC.codeBytes, where: { (0x20...0x7E).contains($0) }) {
+      throw unusable("has a code that \(flaw)", upstream)
+    }
     return Secret(code)
   }
 

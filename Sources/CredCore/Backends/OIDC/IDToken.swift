@@ -38,6 +38,8 @@ public struct IDToken: Sendable, Equatable {
     var subject: String?
     /// The time by the provider's clock.
     var now: WallTime
+    /// Whether programs of this host get the token. Cognito and STS verify what goes to them.
+    var isVended = false
   }
 
   /// - Throws: if the token does not fit this client, user, sign-in and time.
@@ -47,6 +49,7 @@ public struct IDToken: Sendable, Equatable {
     else { throw IDTokenProblem("is no JWT of at most \(Limits.Upstream.tokenLength) characters") }
     self.token = token
     algorithm = try Self.algorithm(header)
+    if expected.isVended { try Self.checkVended(token, header, claims, algorithm, expected.now) }
     try Self.checkIssuer(claims, expected.issuer)
     try Self.checkAudience(claims, expected.clientID, expected.trustedAudiences)
     subject = try Self.subject(claims, expected.subject)
@@ -69,6 +72,32 @@ public struct IDToken: Sendable, Equatable {
       throw IDTokenProblem("is not signed (alg is none)")
     }
     return algorithm
+  }
+
+  /// Algorithms that a receiver can check by the provider's public keys (RFC 7518, 3.1; RFC 8037; RFC
+  /// 8812).
+  private static let publicAlgorithms: Set = [
+    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "ES256K",
+    "EdDSA",
+  ]
+
+  /// Refuses a token that a careful receiver would refuse. A program that gets it from credd may not look.
+  private static func checkVended(
+    _ token: Secret, _ header: JSONValue, _ claims: JSONValue, _ algorithm: String, _ now: WallTime
+  ) throws(IDTokenProblem) {
+    guard publicAlgorithms.contains(algorithm) else {
+      throw IDTokenProblem(
+        "is signed by \(algorithm.quoted), which programs cannot check by the provider's public keys (alg): "
+          + "set RS256 for the client at the provider")
+    }
+    guard header["crit"] == nil else {
+      throw IDTokenProblem("demands what credd does not know (crit)")
+    }
+    guard JWT.hasSignature(token) else { throw IDTokenProblem("has no signature") }
+    guard time(claims["nbf"]).map({ $0 - now <= Limits.OIDC.clockSkew }) ?? true else {
+      throw IDTokenProblem(
+        "is not valid yet (nbf): the clock here or at the provider is wrong")
+    }
   }
 
   private static func checkIssuer(

@@ -8,11 +8,13 @@ public struct OIDCClient: Sendable, Equatable {
   public let authentication: ClientAuthentication
   /// For whom an ID token may be beside the client.
   public let trustedAudiences: [String]
+  /// Whether programs of this host get its ID tokens.
+  public let vendsIDTokens: Bool
 
   /// - Throws: if the id or the secret cannot be sent.
   public init(
     backend: String, provider: ProviderMetadata, id: String, authentication: ClientAuthentication,
-    trustedAudiences: [String] = []
+    trustedAudiences: [String] = [], vendsIDTokens: Bool = false
   ) throws(InvalidInput) {
     guard (1...Limits.OIDC.clientIDBytes).contains(id.utf8.count),
       id.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
@@ -33,6 +35,7 @@ public struct OIDCClient: Sendable, Equatable {
     self.id = id
     self.authentication = authentication
     self.trustedAudiences = trustedAudiences
+    self.vendsIDTokens = vendsIDTokens
   }
 
   var upstream: Upstream { .backend(backend) }

@@ -120,7 +120,7 @@ extension OIDCClient {
   ) -> IDToken.Expectation {
     IDToken.Expectation(
       issuer: provider.issuer, clientID: id, trustedAudiences: trustedAudiences, nonce: nonce,
-      now: reply.date ?? wallTime)
+      now: reply.date ?? wallTime, isVended: vendsIDTokens)
   }
 
   /// The members of a successful reply.
@@ -154,7 +154,10 @@ extension OIDCClient {
       }
       idToken = try Self.token(object, "id_token")
       access = try Self.token(object, "access_token")
-      refresh = try Self.token(object, "refresh_token")
+      // Some servers write an empty one where they give none.
+      refresh =
+        object["refresh_token"]?.secret?.isEmpty ?? false
+        ? nil : try Self.token(object, "refresh_token")
       accessLifetime = Self.lifetime(object["expires_in"])
       let claimed = access.flatMap { JWT.claims(of: $0)?["scope"]?.text }
       scopes = (object["scope"]?.text ?? claimed)
@@ -167,13 +170,7 @@ extension OIDCClient {
     private static func token(
       _ object: JSONValue, _ name: String
     ) throws(InvalidInput) -> Secret? {
-      guard let value = object[name], value != .null else { return nil }
-      guard let token = value.secret, (1...Limits.Upstream.tokenLength).contains(token.count),
-        token.bytes.allSatisfy({ (0x20...0x7E).contains($0) })
-      else {
-        throw InvalidInput(field: name, reason: "is empty, too long or no token")
-      }
-      return token
+      try object[name].token(name, upTo: Limits.Upstream.tokenLength) { (0x20...0x7E).contains($0) }
     }
 
     private static func lifetime(_ value: JSONValue?) -> Duration? {

@@ -91,12 +91,7 @@ extension PoolChallenge {
   }
 
   static func session(in reply: JSONValue) throws(InvalidInput) -> Secret? {
-    guard let value = reply["Session"], value != .null else { return nil }
-    guard let session = value.secret, (1...Limits.UserPool.sessionBytes).contains(session.count)
-    else {
-      throw InvalidInput(field: "Session", reason: "is empty, too long or no string")
-    }
-    return session
+    try reply["Session"].token("Session", upTo: Limits.UserPool.sessionBytes)
   }
 
   private static func kind(

@@ -75,13 +75,9 @@ extension ProviderTokens {
   private static let longestLifetime = 86_400.0
 
   private static func refreshToken(in result: JSONValue) throws(InvalidInput) -> Secret? {
-    guard let value = result["RefreshToken"], value != .null else { return nil }
-    guard let token = value.secret, (1...Limits.Upstream.tokenLength).contains(token.count),
-      token.bytes.allSatisfy(\.isVisible)
-    else {
-      throw InvalidInput(field: "RefreshToken", reason: "is empty, too long or no token")
-    }
-    return token
+    let name = "RefreshToken"
+    if result[name]?.secret?.isEmpty ?? false { return nil }
+    return try result[name].token(name, upTo: Limits.Upstream.tokenLength, where: \.isVisible)
   }
 }
 
