@@ -71,6 +71,19 @@ extension ConfigurationReader {
     }
   }
 
+  /// The scope `email` asks for the address (OpenID Connect Core, 5.4). A user pool gives it without that
+  /// scope to who signs in by name and password.
+  private mutating func warnOfUnaskedEmail(_ profile: ProfileSettings, _ section: INISection) {
+    guard profile.roleSessionName.claims.contains("email"), let backend = profile.backend,
+      let oidc = configuration.backends[backend]?.kind as? OIDCSettings,
+      !oidc.browser.scopes.contains("email")
+    else { return }
+    diagnostics.warning(
+      at: section.position(of: "role_session_name"),
+      "role_session_name: most providers give the claim 'email' only with the scope email, and no user gets "
+        + "credentials without it: add email to 'scopes' of [backend \(backend)]")
+  }
+
   /// Refuses claims in the names of other profiles' sessions: these profiles send no ID token to STS.
   mutating func refuseClaims(_ profile: ProfileSettings, _ section: INISection) {
     guard let claim = profile.roleSessionName.claims.first else { return }
@@ -84,6 +97,7 @@ extension ConfigurationReader {
   mutating func checkDirect(
     _ profile: ProfileSettings, _ section: INISection, at type: BackendType?
   ) {
+    warnOfUnaskedEmail(profile, section)
     guard let type, type.provider == nil, let backend = profile.backend else { return }
     let providers = BackendType.providers.map(\.rawValue).joined(separator: " or ")
     diagnostics.error(

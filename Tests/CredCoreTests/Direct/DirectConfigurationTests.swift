@@ -170,6 +170,17 @@ struct DirectConfigurationTests {
       ])
   }
 
+  /// As `require.email` is.
+  @Test func anAddressWithoutItsScopeIsWarnedOf() {
+    expect(
+      problems("\(Self.usual)\nrole_session_name = {claim.email}"),
+      equals: [
+        "6: warning: role_session_name: most providers give the claim 'email' only with the scope email, and "
+          + "no user gets credentials without it: add email to 'scopes' of [backend okta]"
+      ])
+    expect(problems("\(Self.usual)\nrole_session_name = {claim.sub}"), equals: [])
+  }
+
   @Test(arguments: ["", "flow = basic\nrole_arn = \(role)\n"])
   func claimsAreForThisFlow(_ lines: String) {
     let line = lines.split(separator: "\n").count + 3
