@@ -21,6 +21,8 @@ extension MobileConfiguration {
       var endpoints: [Parameter] = []
       var authorize: [Parameter] = []
       var logout: [Parameter] = []
+      /// Parameters of the file that cannot stand in a configuration, or lead to an app.
+      var dropped: [Parameter] = []
     }
 
     /// A host's name.
@@ -31,6 +33,8 @@ extension MobileConfiguration {
     /// The redirect URIs to which a browser of a host can come back.
     var redirectURIs: [String]
     var logoutRedirectURI: String?
+    /// Where the app comes back to after a sign-out, if no browser of a host can go there.
+    var appLogoutURI: String?
     var scopes: [String]
     /// The provider; nil for a Hosted UI.
     var provider: Provider?
@@ -49,7 +53,9 @@ extension MobileConfiguration.BrowserSignIn {
     }
     hasSecret = try oauth.text("AppClientSecret")?.text.isEmpty == false
     redirectURIs = try Self.webURLs(oauth.text("SignInRedirectURI")).filter(\.isOfThisHost)
-    logoutRedirectURI = try Self.webURLs(oauth.text("SignOutRedirectURI")).first
+    let signOut = try oauth.text("SignOutRedirectURI")
+    logoutRedirectURI = Self.webURLs(signOut).first
+    appLogoutURI = logoutRedirectURI == nil ? signOut?.text : nil
     scopes = try oauth.texts("Scopes")
     if !scopes.contains("openid") { scopes.insert("openid", at: 0) }
     provider = try Self.provider(oauth, domain)
@@ -75,10 +81,13 @@ extension MobileConfiguration.BrowserSignIn {
         provider.endpoints.append(Parameter(name: name, value: checked.text))
       }
     }
-    provider.authorize = try parameters(
+    let authorize = try parameters(
       oauth.object("SignInURIQueryParameters"), "authorize.", without: reserved)
-    provider.logout = try parameters(
+    let logout = try parameters(
       oauth.object("SignOutURIQueryParameters"), "logout.", without: ["client_id", "id_token_hint"])
+    provider.authorize = authorize.kept
+    provider.logout = logout.kept
+    provider.dropped = authorize.dropped + logout.dropped
     return provider
   }
 
@@ -88,22 +97,29 @@ extension MobileConfiguration.BrowserSignIn {
     "code_challenge", "code_challenge_method", "request", "request_uri", "id_token_hint", "prompt",
   ]
 
-  /// The parameters that a configuration can have and that do not lead to an app.
+  /// The parameters that a configuration can have and that do not lead to an app, and the others. Those
+  /// that credd sets itself are in neither.
   private static func parameters(
     _ object: ImportedObject?, _ family: String, without names: Set<String>
-  ) throws(ImportError) -> [Parameter] {
-    var parameters: [Parameter] = []
+  ) throws(ImportError) -> (kept: [Parameter], dropped: [Parameter]) {
+    var kept: [Parameter] = []
+    var dropped: [Parameter] = []
     for member in object?.members ?? [] {
       guard let text = member.value.text else {
         throw ImportedObject.error(at: member, "must be a string")
       }
-      guard !names.contains(member.key), (1...64).contains(member.key.utf8.count),
-        member.key.containsOnlyLettersDigits(or: "_.-"), text.isPlainValue,
-        !text.contains("://") || webURL(text) != nil
-      else { continue }
-      parameters.append(Parameter(name: family + member.key, value: text))
+      guard !names.contains(member.key) else { continue }
+      let isName =
+        (1...64).contains(member.key.utf8.count) && member.key.containsOnlyLettersDigits(or: "_.-")
+      let isValue =
+        text.isEmpty || text.isPlainValue && (!text.contains("://") || webURL(text) != nil)
+      if isName, isValue, kept.count < 16 {
+        kept.append(Parameter(name: family + member.key, value: text))
+      } else {
+        dropped.append(Parameter(name: family + member.key, value: text))
+      }
     }
-    return Array(parameters.prefix(16))
+    return (kept, dropped)
   }
 
   private static func domain(_ text: ImportedText) throws(ImportError) -> String {
@@ -165,8 +181,7 @@ extension MobileConfiguration.BrowserSignIn {
   var hostedUILines: [String] {
     var lines = ["domain = \(domain)"] + redirectLines("the app client, as an allowed callback URL")
     lines.append("scopes = \(scopes.joined(separator: " "))")
-    if let logoutRedirectURI { lines.append("logout_redirect_uri = \(logoutRedirectURI)") }
-    return lines
+    return lines + logoutLines("the app client, as an allowed sign-out URL")
   }
 
   /// The section of another provider.
@@ -192,9 +207,25 @@ extension MobileConfiguration.BrowserSignIn {
     let offline = scopes.contains("offline_access") ? [] : ["offline_access"]
     lines.append("scopes = \((scopes + offline).joined(separator: " "))")
     lines += (provider.endpoints + provider.authorize + provider.logout)
-      .map { "\($0.name) = \($0.value)" }
-    if let logoutRedirectURI { lines.append("logout_redirect_uri = \(logoutRedirectURI)") }
-    return lines + [""]
+      .map { $0.value.isEmpty ? "\($0.name) = \"\"" : "\($0.name) = \($0.value)" }
+    for parameter in provider.dropped {
+      lines += [
+        "; \(parameter.name.quoted) of the app is \(parameter.value.quoted), which",
+        "; is not for browsers of a host: set the key of that name, if the provider needs it.",
+      ]
+    }
+    return lines + logoutLines("the provider's client") + [""]
+  }
+
+  /// Where browsers go after a sign-out.
+  private func logoutLines(_ place: String) -> [String] {
+    if let logoutRedirectURI { return ["logout_redirect_uri = \(logoutRedirectURI)"] }
+    guard let appLogoutURI else { return [] }
+    return [
+      "; After a sign-out the app comes back to \(appLogoutURI.quoted). A browser of a host needs a page,",
+      "; registered with \(place), for a sign-out with --browser:",
+      "; logout_redirect_uri = \(Self.localRedirectURI)",
+    ]
   }
 
   private func redirectLines(_ place: String) -> [String] {

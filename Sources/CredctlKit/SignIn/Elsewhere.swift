@@ -153,4 +153,15 @@ public enum LogoutPage {
   public static func url(in reply: JSONValue) -> String? {
     reply["LogoutUrl"]?.text.flatMap { SafeURL.isSafe($0) ? $0 : nil }
   }
+
+  /// Where `--browser` finds no page.
+  public static let missing = Failure(
+    .unavailable,
+    "signed out here, but nothing signs the browser out: credd knows no page of a provider for that; set "
+      + "'logout_redirect_uri' for a user pool, 'end_session_endpoint' for another provider")
+
+  /// Where no browser can be started, and nobody is there who could open the page.
+  public static func unopened(_ url: String) -> Failure {
+    Failure(.unavailable, "signed out here, but no browser could be started to open \(url)")
+  }
 }

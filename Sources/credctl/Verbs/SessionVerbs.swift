@@ -59,13 +59,17 @@ struct Logout: SessionVerb {
     let answer = try client.ask(
       request.finished(), for: .session, profile: profile, seconds: WaitLimits.upstream)
     try showSession(answer)
-    if let url = LogoutPage.url(in: answer.reply) { try showPage(url) }
+    if let url = LogoutPage.url(in: answer.reply) { return try showPage(url) }
+    if browser { throw LogoutPage.missing }
   }
 
   /// The page ends the browser's own session: otherwise the next sign-in would be the same user's.
   private func showPage(_ url: String) throws(Failure) {
     if browser, BrowserProgram.start(BrowserHost.commands(nil), url) != nil { return }
-    guard !format.json, Terminal.isThere else { return }
+    guard !format.json, Terminal.isThere else {
+      if browser { throw LogoutPage.unopened(url) }
+      return
+    }
     try Terminal().show("To sign the browser out too, open:\n\n  \(url)\n")
   }
 }

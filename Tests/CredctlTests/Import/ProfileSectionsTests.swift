@@ -101,7 +101,14 @@ struct ProfileSectionsTests {
     let text = try sections(MobileFiles.hostedUI, name: "work")
     expect(text.contains("register it with\n; the app client"))
     expect(!text.contains("9example87654321"))
-    expect(!text.contains("myapp"))
+    expect(
+      text.contains(
+        """
+        ; After a sign-out the app comes back to "myapp://". A browser of a host needs a page,
+        ; registered with the app client, as an allowed sign-out URL, for a sign-out with --browser:
+        ; logout_redirect_uri = http://localhost:8976/
+
+        """))
   }
 
   @Test func auth0BecomesAnOpenIDConnectProvider() throws {
@@ -120,6 +127,8 @@ struct ProfileSectionsTests {
         end_session_endpoint = https://example.auth0.com/v2/logout
         authorize.connection = staff
         logout.federated = yes
+        ; "logout.returnTo" of the app is "com.example.app://example.auth0.com/ios/com.example.app/callback", which
+        ; is not for browsers of a host: set the key of that name, if the provider needs it.
 
         ; The identity pool of awsconfiguration.json, CognitoIdentity "Default".
         [profile work]
@@ -131,6 +140,15 @@ struct ProfileSectionsTests {
         """)
     expect(
       try configuration(MobileFiles.auth0, name: "work")?.backends["work"]?.type, equals: .oidc)
+  }
+
+  /// Auth0 takes the word for the value.
+  @Test func anEmptyParameterIsKept() throws {
+    let file = MobileFiles.auth0.replacing(#""federated": "yes""#, with: #""federated": """#)
+    expect(try sections(file, name: "work").contains("\nlogout.federated = \"\"\n"))
+    let read = try configuration(file, name: "work")?.backends["work"]?.kind as? OIDCSettings
+    expect(
+      read?.browser.logout, equals: [AuthorizationParameter(name: "federated", value: "")])
   }
 
   @Test func aHostedUIOfAnotherClientIsANote() throws {
