@@ -167,9 +167,10 @@ extension Failure {
       return seconds > 0 ? "ask again in \(seconds) s" : "ask again"
     }
     // The daemon knows more than the table. If its message names a command, no advice is added.
-    let isTold = ["credctl ", "add root to allow_users", ProtocolError.signInElsewhere].contains {
-      refusal.message.contains($0)
-    }
+    let isTold = [
+      "credctl ", "add root to allow_users", "log in to this host again", "; did you mean '",
+      ProtocolError.signInElsewhere,
+    ].contains { refusal.message.contains($0) }
     return isTold ? nil : row.advice
   }
 }

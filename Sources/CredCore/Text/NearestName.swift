@@ -51,6 +51,8 @@ public struct NameIndex: Sendable {
   /// By their keys.
   private let entries: [Entry]
 
+  private init(entries: [Entry]) { self.entries = entries }
+
   public init(_ names: some Sequence<String>) {
     entries = names.map { Entry(key: NearestName.normalized($0), name: $0) }
       .sorted { $0.key.lexicographicallyPrecedes($1.key) }
@@ -59,6 +61,13 @@ public struct NameIndex: Sendable {
   /// `; did you mean 'x'?` for the end of a message, or `otherwise`.
   public func suggestion(for text: String, otherwise: String = "") -> String {
     NearestName.suggestion(of: search(for: text)?.nearest, otherwise: otherwise)
+  }
+
+  /// The same among the names that somebody may know. Nothing where the search could not look at all: it
+  /// would show how many others there are.
+  public func suggestion(for text: String, among isKnown: (String) -> Bool) -> String {
+    guard entries.count <= Self.mostNames else { return "" }
+    return NameIndex(entries: entries.filter { isKnown($0.name) }).suggestion(for: text)
   }
 
   /// Looks at the names from the place outwards where the text would stand: most slips leave the

@@ -92,15 +92,13 @@ final class Admittance {
     guard profile.access.allows(caller) else {
       let rule = profile.access.refusal(of: caller)
       if client.http != nil { return .refused(ProtocolError(.accessDenied, rule)) }
-      journal.accessRefused(caller, to: name, because: rule, requester)
-      // A user who had a session knows that the profile exists. Another program or unit of the same
-      // user has lost nothing.
-      let isOfUser = !profile.access.needsExecutable && !profile.access.needsUnit
-      let session = sessions[SessionKey(uid: caller.uid, profile: name)]
-      let hadIt =
-        session?.asking.wasAdmitted == true
-        && session?.owner == SessionOwner(name: caller.userName)
-      return .refused(hadIt && isOfUser ? Self.noLongerForYou(name) : Self.notForYou(name, caller))
+      guard let isMember = isMemberByNow(caller, profile, client, now) else { return .pending }
+      let decision = refusal(of: profile, isMemberByNow: isMember, caller, client, now)
+      if case .refused = decision {
+        journal.accessRefused(
+          caller, to: name, because: isMember ? Self.needsNewLogin : rule, requester)
+      }
+      return decision
     }
     return .admitted(profile, caller)
   }
@@ -336,7 +334,7 @@ final class Admittance {
     if caller.uid != 0 {
       guard !caller.isUnmapped, configuration.restrictions.count <= Self.restrictionsTried,
         configuration.restrictions.allSatisfy({ $0.allows(caller) })
-      else { return Self.notForYou(name, caller) }
+      else { return Self.notForYou(name, caller, suggestion(for: name, client, caller)) }
     }
     let known = configuration.profileNames
     guard !known.isEmpty else {
@@ -357,8 +355,80 @@ final class Admittance {
     ProtocolError(.unknownProfile, "there is no profile '\(name)'")
   }
 
+  /// The refusal of a profile that exists, once it is known which others are open to the caller.
+  private func refusal(
+    of profile: Profile, isMemberByNow: Bool, _ caller: Caller, _ client: Client, _ now: Instant
+  ) -> Decision {
+    let name = profile.settings.name
+    if isMemberByNow { return .refused(Self.logInAgain(name, caller)) }
+    // A user who had a session knows that the profile exists. Another program or unit of the same
+    // user has lost nothing.
+    let isOfUser = !profile.access.needsExecutable && !profile.access.needsUnit
+    let session = sessions[SessionKey(uid: caller.uid, profile: name)]
+    if isOfUser, session?.asking.wasAdmitted == true,
+      session?.owner == SessionOwner(name: caller.userName)
+    {
+      return .refused(Self.noLongerForYou(name))
+    }
+    guard case .main = client.door, client.http == nil, caller.uid != 0 else {
+      return .refused(Self.notForYou(name, caller))
+    }
+    switch self.caller(client, configuration.current.needs.own, now) {
+    case .pending: return .pending
+    case .unknown: return .refused(Self.notForYou(name, caller))
+    case .known(let known):
+      return .refused(Self.notForYou(name, caller, suggestion(for: name, client, known)))
+    }
+  }
+
+  /// `; did you mean 'x'?`, of a profile that is open to the caller; empty where none is near.
+  private func suggestion(for name: String, _ client: Client, _ caller: Caller) -> String {
+    let configuration = configuration.current
+    guard client.http == nil, caller.uid != 0,
+      configuration.restrictions.count <= Self.restrictionsTried
+    else { return "" }
+    return configuration.nameIndex.suggestion(for: name) {
+      configuration.profiles[$0]?.access.allows(caller) ?? false
+    }
+  }
+
+  /// Whether the user database has the caller in a group that the profile admits, and its process began
+  /// before. Nil while the database is asked.
+  private func isMemberByNow(
+    _ caller: Caller, _ profile: Profile, _ client: Client, _ now: Instant
+  ) -> Bool? {
+    guard profile.access.needsGroups, client.hasProcess else { return false }
+    let query = UserQuery(.uid(caller.uid), withGroups: true)
+    let answer = directory.answer(to: query, now: now) { [unowned self, id = client.id] in
+      callerFound(id)
+    }
+    switch answer {
+    case nil: return nil
+    case .user(let user)?:
+      var member = caller
+      member.groups = user.groups
+      return profile.access.allows(member)
+    case .nobody?, .unavailable?, .unreadableName?: return false
+    }
+  }
+
+  /// For the journal.
+  private static let needsNewLogin =
+    "its process does not have a group that the user has by now: the user must log in again"
+
+  private static func logInAgain(_ name: String, _ caller: Caller) -> ProtocolError {
+    ProtocolError(
+      .accessDenied,
+      "profile '\(name)' is open to a group of \(caller.userName?.singleQuoted ?? "this user") that this "
+        + "process does not have yet: log in to this host again")
+  }
+
   /// The same words whether or not there is such a profile.
-  static func notForYou(_ name: String, _ caller: Caller) -> ProtocolError {
+  ///
+  /// - Parameter suggestion: another profile, which is open to the caller.
+  static func notForYou(
+    _ name: String, _ caller: Caller, _ suggestion: String = ""
+  ) -> ProtocolError {
     guard caller.uid != 0 else {
       return ProtocolError(
         .accessDenied,
@@ -367,7 +437,8 @@ final class Admittance {
     let user = caller.isUnmapped ? nil : caller.userName
     return ProtocolError(
       .accessDenied,
-      "profile '\(name)' is not available to \(user?.singleQuoted ?? "uid \(caller.uid)")")
+      "profile '\(name)' is not available to \(user?.singleQuoted ?? "uid \(caller.uid)")\(suggestion)"
+    )
   }
 
   static func noLongerForYou(_ name: String) -> ProtocolError {

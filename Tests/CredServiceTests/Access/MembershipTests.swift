@@ -57,8 +57,23 @@ struct MembershipTests {
     throws
   {
     let fixture = try fixture()
-    expect(try fixture.ask().errorCode, equals: "AccessDenied")
+    let reply = try fixture.ask()
+    expect(reply.errorCode, equals: "AccessDenied")
+    expect(
+      reply.errorMessage,
+      equals:
+        "profile 'default' is open to a group of 'alice' that this process does not have yet: "
+        + "log in to this host again")
+    expect(
+      fixture.host.log.entries.contains { $0["reason"]?.contains("must log in again") ?? false })
     expect(try fixture.connect(groups: [8]).ask("{}").accessKeyID != nil)
+  }
+
+  @Test func `who is in no such group is not told to log in again`() throws {
+    let fixture = try fixture()
+    fixture.host.queries.setGroups([9], of: 1000)
+    expect(
+      try fixture.ask().errorMessage, equals: "profile 'default' is not available to 'alice'")
   }
 
   /// Groups that the database never listed may come from elsewhere, such as pam_group.

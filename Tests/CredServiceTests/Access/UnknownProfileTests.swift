@@ -61,6 +61,26 @@ struct UnknownProfileTests {
     expect(try fixture.ask(#"{"profile":"q1","wait":0}"#).errorCode, equals: "UnknownProfile")
   }
 
+  /// A user who may not use every profile is told of the nearest of their own, in the same words whether
+  /// or not the name is another's profile.
+  @Test(arguments: [true, false])
+  func whoMayUseSomeIsToldOfTheirOwn(_ exists: Bool) throws {
+    var text =
+      Configured.http() + Configured.profile("work", "allow_users = alice")
+      + Configured.profile("payroll", "allow_users = bob")
+    if exists {
+      text += Configured.profile("wrok", "allow_users = bob")
+      text += Configured.profile("payrol", "allow_groups = mail")
+    }
+    let fixture = try ServiceFixture(text)
+    expect(
+      try message(fixture, "wrok"),
+      equals: "profile 'wrok' is not available to 'alice'; did you mean 'work'?")
+    // Another's profile is not told of.
+    expect(
+      try message(fixture, "payrol"), equals: "profile 'payrol' is not available to 'alice'")
+  }
+
   /// Root can read the configuration, also where the profiles are not open to it.
   @Test func rootIsToldOfAMisspeltName() throws {
     let fixture = try ServiceFixture(Self.text { _ in "allow_users = alice" })
