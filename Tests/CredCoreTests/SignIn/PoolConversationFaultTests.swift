@@ -35,7 +35,10 @@ struct PoolConversationFaultTests {
   }
 
   @Test func theUserIsAskedWhetherTheDeviceIsRemembered() throws {
-    for (answer, needsConsent, calls) in [("yes", true, 4), ("yes", false, 3), ("no", true, 3)] {
+    // A pool that remembers by itself is told of a no.
+    for (answer, needsConsent, calls) in [
+      ("yes", true, 4), ("yes", false, 3), ("no", true, 3), ("no", false, 4),
+    ] {
       let talk = try Talk(
         remember: .ask,
         [
@@ -44,8 +47,16 @@ struct PoolConversationFaultTests {
         ])
       expect(
         try talk.start().challenge, equals: SignInChallenge(.select(["yes", "no"]), name: "DEVICE"))
+      // Whoever goes away here leaves no device at the pool.
+      expect(talk.sent.count, equals: 2)
       let result = try #require(try talk.answer(("choice", answer)).result)
       expect((result.newDevice != nil), equals: (answer == "yes"))
+      expect((result.unusedDevice != nil), equals: (answer == "no"))
+      if calls == 4 {
+        expect(
+          talk.sent[3]["DeviceRememberedStatus"],
+          equals: answer == "yes" ? "remembered" : "not_remembered")
+      }
       expect(result.signIn.deviceKey == PoolSamples.deviceKey && talk.sent.count == calls)
     }
   }

@@ -60,7 +60,7 @@ final class ChallengeStepTests: ChallengeTesting {
     let (fixture, pool) = try fixture(Configured.scriptedPool(backend: "remember_device = ask"))
     pool.answers = [
       Pool.verifier, Pool.tokens(at: fixture.host.clock.wallTime, more: Self.device),
-      Pool.ok(#"{"UserConfirmationNecessary":false}"#), Pool.ok("{}"), Pool.ok("{}"),
+      Pool.ok("{}"), Pool.ok("{}"),
     ]
     let asked = try fixture.ask(Self.login)
     expect(asked["Challenge"]?["Name"]?.text, equals: "DEVICE")
@@ -74,6 +74,8 @@ final class ChallengeStepTests: ChallengeTesting {
     let revoked = pool.requests.filter { $0.operation == "RevokeToken" }
     expect(revoked.count, equals: 1)
     expect(revoked.first?.json?["Token"]?.text, equals: "refresh-token")
+    // The pool was told of no device.
+    expect(!pool.requests.contains { $0.operation == "ConfirmDevice" })
   }
 
   // MARK: Two at once

@@ -113,11 +113,21 @@ extension PoolConversation {
       return finish(arrival, deviceKey: device?.key ?? tokens.access.deviceKey)
     }
     let secret = DeviceSecret(new, using: &context.random)
-    state = .confirming(arrival, secret, .computing)
-    return .compute(.deviceVerifier(secret, DeviceSalt(using: &context.random)))
+    // The pool gets no device of a sign-in that is abandoned at this question.
+    guard plan.rememberDevice != .ask else {
+      return ask(.device(arrival, secret), name: "DEVICE", after: nil, context)
+    }
+    return computeVerifier(of: secret, arrival, &context)
   }
 
   // MARK: The device
+
+  mutating func computeVerifier(
+    of device: DeviceSecret, _ arrival: ReceivedTokens, _ context: inout Context
+  ) -> Action {
+    state = .confirming(arrival, device, .computing)
+    return .compute(.deviceVerifier(device, DeviceSalt(using: &context.random)))
+  }
 
   /// The device is confirmed at once, because a pool that tracks devices renews only the tokens of
   /// confirmed ones.
@@ -128,26 +138,24 @@ extension PoolConversation {
     return .confirmDevice(accessToken: arrival.tokens.access.token, key: device.key, verifier)
   }
 
+  /// - Parameter needsConsent: whether the pool remembers the device only if it is told so. Another pool
+  ///   remembers it unless the user has said no.
   mutating func confirmed(
-    _ device: DeviceSecret, _ arrival: ReceivedTokens, needsConsent: Bool, _ context: Context
-  ) -> Action {
-    switch plan.rememberDevice {
-    case .no: return finish(arrival, deviceKey: device.key, unusedDevice: device)
-    case .yes: return remember(device, arrival, needsConsent: needsConsent)
-    case .ask:
-      return ask(
-        .device(arrival, device, needsConsent: needsConsent), name: "DEVICE", after: nil, context)
-    }
-  }
-
-  mutating func remember(
     _ device: DeviceSecret, _ arrival: ReceivedTokens, needsConsent: Bool
   ) -> Action {
-    guard needsConsent else {
-      return finish(arrival, deviceKey: device.key, newDevice: device)
-    }
+    let isTold = wantsDevice ? needsConsent : !needsConsent && plan.rememberDevice == .ask
+    guard isTold else { return finish(arrival, with: device) }
     state = .confirming(arrival, device, .remembering)
-    return .send(.rememberDevice(accessToken: arrival.tokens.access.token, key: device.key))
+    return .send(
+      .rememberDevice(
+        accessToken: arrival.tokens.access.token, key: device.key, isRemembered: wantsDevice))
+  }
+
+  /// Ends with a device that the pool has confirmed.
+  mutating func finish(_ arrival: ReceivedTokens, with device: DeviceSecret) -> Action {
+    wantsDevice
+      ? finish(arrival, deviceKey: device.key, newDevice: device)
+      : finish(arrival, deviceKey: device.key, unusedDevice: device)
   }
 
   /// The user is signed in without the device too, but then the sign-in lasts only as long as its
@@ -167,7 +175,7 @@ extension PoolConversation {
       guard let pause = failure.failureClass.pauseBefore(attempt) else { return .send(request) }
       return .sendLater(request, after: min(pause, Limits.Challenge.confirmationPause))
     case .sending where failure.remedy == .alreadyDone:
-      return confirmed(device, arrival, needsConsent: true, context)
+      return confirmed(device, arrival, needsConsent: true)
     case .remembering: return finish(arrival, deviceKey: device.key, unusedDevice: device)
     // A replica confirms no device.
     case .sending where failure.reason == "OperationNotEnabledException":
@@ -186,7 +194,7 @@ extension PoolConversation {
   public var unclaimedTokens: ProviderSession? {
     switch state {
     case .asked(let question):
-      guard case .device(let arrival, let device, _) = question.subject else { return nil }
+      guard case .device(let arrival, let device) = question.subject else { return nil }
       return ProviderSession(signIn(arrival, deviceKey: device.key), keepsAccessToken: false)
     case .confirming(let arrival, let device, _):
       return ProviderSession(signIn(arrival, deviceKey: device.key), keepsAccessToken: false)

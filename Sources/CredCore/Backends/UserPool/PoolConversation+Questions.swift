@@ -16,7 +16,7 @@ extension PoolConversation {
       /// code: it does not accept a second one.
       case appCode(PoolChallenge, SoftwareToken, proved: Secret?)
       /// The question whether the pool should remember the device.
-      case device(ReceivedTokens, DeviceSecret, needsConsent: Bool)
+      case device(ReceivedTokens, DeviceSecret)
     }
 
     let subject: Subject
@@ -156,10 +156,9 @@ extension PoolConversation {
       return respond(.mfaIsSetUp, to: challenge, Sent(question: question), session: session)
     case .appCode(let challenge, let token, nil):
       return try verify(token, answers, challenge, question)
-    case .device(let arrival, let device, let needsConsent):
-      return try chosen(question, answers) == "yes"
-        ? remember(device, arrival, needsConsent: needsConsent)
-        : finish(arrival, deviceKey: device.key, unusedDevice: device)
+    case .device(let arrival, let device):
+      wantsDevice = try chosen(question, answers) == "yes"
+      return computeVerifier(of: device, arrival, &context)
     }
   }
 

@@ -122,9 +122,9 @@ extension PoolConversation {
         .mfaIsSetUp, to: sent.setupChallenge, Sent(question: sent.question?.proved(session)),
         session: session)
     case (.deviceConfirmed(let needsConsent), .confirming(let arrival, let device, .sending)):
-      return confirmed(device, arrival, needsConsent: needsConsent, context)
+      return confirmed(device, arrival, needsConsent: needsConsent)
     case (.deviceRemembered, .confirming(let arrival, let device, .remembering)):
-      return finish(arrival, deviceKey: device.key, newDevice: device)
+      return finish(arrival, with: device)
     default: preconditionFailure("the reply belongs to another request")
     }
   }

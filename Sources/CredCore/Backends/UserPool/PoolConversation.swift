@@ -150,6 +150,8 @@ public struct PoolConversation: Sendable {
   var hasGivenPassword = false
   /// Whether the pool went on after it had the password.
   var isPasswordProved = false
+  /// Whether sign-ins are to use the device that this one brings.
+  var wantsDevice: Bool
   /// Requests since the user's last answer.
   var requests = 0
   var wrongAnswers = 0
@@ -173,6 +175,7 @@ public struct PoolConversation: Sendable {
     self.plan = plan
     self.input = input
     username = input.username
+    wantsDevice = plan.rememberDevice == .yes
     device = Self.device(of: input.username, in: input)
   }
 

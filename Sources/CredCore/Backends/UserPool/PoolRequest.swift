@@ -13,8 +13,8 @@ public enum PoolRequest: Sendable, Equatable {
   case verifySoftwareToken(session: Secret, code: Secret, name: String?)
   /// ConfirmDevice.
   case confirmDevice(accessToken: Secret, key: String, DeviceVerifier)
-  /// UpdateDeviceStatus: the pool remembers the device.
-  case rememberDevice(accessToken: Secret, key: String)
+  /// UpdateDeviceStatus.
+  case rememberDevice(accessToken: Secret, key: String, isRemembered: Bool)
 
   /// Whether the request asks the pool to send a message.
   public var asksForMessage: Bool {
@@ -52,7 +52,7 @@ public enum PoolRequest: Sendable, Equatable {
     case .verifySoftwareToken(let session, let code, _): [session, code]
     case .confirmDevice(let token, _, let verifier):
       [token, verifier.salt, verifier.passwordVerifier]
-    case .rememberDevice(let token, _): [token]
+    case .rememberDevice(let token, _, _): [token]
     }
   }
 }
@@ -88,8 +88,8 @@ extension UserPoolClient {
       try verifySoftwareToken(of: .signIn(session: session), code: code, name: name)
     case .confirmDevice(let token, let key, let verifier):
       try confirmDevice(accessToken: token, key: key, verifier, name: deviceName)
-    case .rememberDevice(let token, let key):
-      try updateDevice(accessToken: token, key: key, isRemembered: true)
+    case .rememberDevice(let token, let key, let isRemembered):
+      try updateDevice(accessToken: token, key: key, isRemembered: isRemembered)
     }
   }
 
