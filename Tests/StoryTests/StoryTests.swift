@@ -10,6 +10,7 @@ struct StoryTests {
   @Test func aWrongPasswordLeavesTheSession() throws { try expect(.wrongPassword) }
   @Test func aProviderThatIsAwayForAWhile() throws { try expect(.providerAway) }
   @Test func aSignInThatWasRevoked() throws { try expect(.revokedSignIn) }
+  @Test func aSignInThatEndsByItself() throws { try expect(.endedSignIn) }
   @Test func aReloadWithAMistake() throws { try expect(.reloadMistake) }
   @Test func aBackendThatRefusesTheHost() throws { try expect(.refusedHost) }
   @Test func aBackendThatDoesNotKnowTheHost() throws { try expect(.unknownHost) }
@@ -50,6 +51,7 @@ enum StoryName: String, CaseIterable {
   case wrongPassword = "wrong-password"
   case providerAway = "provider-away"
   case revokedSignIn = "revoked-sign-in"
+  case endedSignIn = "ended-sign-in"
   case reloadMistake = "reload-mistake"
   case refusedHost = "refused-host"
   case unknownHost = "unknown-host"
@@ -81,6 +83,7 @@ enum StoryName: String, CaseIterable {
     case .wrongPassword: try Story.wrongPassword()
     case .providerAway: try Story.providerAway()
     case .revokedSignIn: try Story.revokedSignIn()
+    case .endedSignIn: try Story.endedSignIn()
     case .reloadMistake: try Story.reloadMistake()
     case .refusedHost: try Story.refusedHost()
     case .unknownHost: try Story.unknownHost()

@@ -124,6 +124,7 @@ extension SessionMachine {
       try held.logins.set(plan.tokenFileProvider ?? "", token: token)
       // Without an identity, its subject says whose the file is now.
       if former != held.user(plan) { forgetCredentials(&context) }
+      announceChanges(&context)
       startNextCall(refresh, &context)
     } catch {
       fail(refresh, .notSent(error, to: .cognitoIdentity), &context)

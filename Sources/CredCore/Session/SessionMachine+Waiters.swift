@@ -142,6 +142,10 @@ extension Held {
       // has expired.
       case .tokensInvalid(.developerToken) where !loginExpirations.ends.isEmpty:
         "the developer token has run out"
+      case .tokensInvalid(.logins) where !loginExpirations.ends.isEmpty:
+        "the token of \(loginExpirations.ends.keys.sorted().joined(separator: " and ")) has run out: sign in again"
+      case .tokensInvalid(.provider(let session)) where session.neverRenews:
+        "the provider\(FailureTable.noRefreshToken.message)"
       case .tokensInvalid:
         Self.reasonOfInvalidTokens(failure)
       case .signedOut(byUser: true): "signed out"

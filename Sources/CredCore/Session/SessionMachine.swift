@@ -21,7 +21,7 @@ public struct SessionMachine: Sendable {
   /// The state that watchers were told last. A change that is undone before the next announcement
   /// is not announced.
   var announcedState: ReportedState
-  @Boxed var announcedIdentity: IdentityID?
+  @Boxed private var told: Told? = nil
   /// The part that is stored, and that is restored when a sign-in is refused.
   var held = Held()
   /// The time of the last request. The daemon updates it when it answers from its cache.
@@ -42,13 +42,30 @@ public struct SessionMachine: Sendable {
   /// Nil unless the session is derived from another one.
   @Boxed public internal(set) var source: SourceFacts? = nil
 
+  /// What watchers were told last, beside the state. Both lie in one box, since sessions must stay small.
+  private struct Told {
+    var identityID: IdentityID?
+    var user: Fingerprint?
+  }
+
+  var announcedIdentity: IdentityID? {
+    get { told?.identityID }
+    set { told = Told(identityID: newValue, user: announcedUser) }
+  }
+
+  /// Nil where no user was named so far.
+  var announcedUser: Fingerprint? {
+    get { told?.user }
+    set { told = Told(identityID: announcedIdentity, user: newValue) }
+  }
+
   /// - Parameter identityID: known from an earlier session.
   public init(plan: SessionPlan, identityID: IdentityID? = nil, now: Instant) {
     self.plan = plan
     lastAsked = now
     held.identityID = identityID
     announcedState = held.state.reported
-    announcedIdentity = identityID
+    if identityID != nil { announcedIdentity = identityID }
   }
 
   /// Takes one event.
@@ -126,6 +143,7 @@ public struct SessionMachine: Sendable {
     if let warning = expiryWarning { wake = min(wake, warning) }
     if let timeout = signIn?.nextTimeout { wake = min(wake, timeout) }
     if let tokenEnd { wake = min(wake, tokenEnd) }
+    if let signInEnd { wake = min(wake, signInEnd) }
     if work == .idle, let end = held.providerTokenEnd { wake = min(wake, end) }
     if let linkGraceEnd { wake = min(wake, linkGraceEnd) }
     return wake
@@ -141,6 +159,7 @@ public struct SessionMachine: Sendable {
       context.actions.append(.credentialsChanged)
     }
     held.removeExpiredLogins(at: context.now)
+    endSignIn(&context)
     // A call under way uses them.
     if work == .idle { held.dropEndedProviderTokens(context.now) }
     guard let tokenEnd, tokenEnd <= context.now else { return }
@@ -192,7 +211,7 @@ public struct SessionMachine: Sendable {
     announcedIdentity = nil
   }
 
-  /// Announces a new state and a new identity. Does nothing until a sign-in is accepted, because a
+  /// Announces a new state, another user and a new identity. Does nothing until a sign-in is accepted, because a
   /// refused sign-in changes nothing.
   mutating func announceChanges(_ context: inout EventContext) {
     guard signIn?.isAccepted ?? true else { return }
@@ -202,9 +221,12 @@ public struct SessionMachine: Sendable {
         .announce(.identityChanged(previous: announcedIdentity, current: identityID)))
       announcedIdentity = identityID
     }
-    if held.state.reported != announcedState {
+    let user = held.shownUser(plan)
+    let isAnother = user != nil && user != announcedUser
+    if held.state.reported != announcedState || isAnother {
       context.actions.append(.announce(.state(held.state)))
       announcedState = held.state.reported
+      if isAnother { announcedUser = user }
     }
   }
 }

@@ -7,9 +7,11 @@ public enum SignInState: Sendable, Equatable {
   case signedOut(byUser: Bool)
   /// An unauthenticated identity. Goes to `signedIn` or `signedOut`.
   case guest
-  /// Goes to `tokensInvalid` when upstream refuses the tokens, to `signedOut` by a logout.
+  /// Goes to `tokensInvalid` when upstream refuses the tokens, or when they end and nothing renews them;
+  /// to `signedOut` by a logout.
   case signedIn(SignInMethod)
-  /// Upstream refused the tokens: the user must sign in, or the backend must accept the user again.
+  /// Upstream refused the tokens, or they have ended: the user must sign in, or the backend must accept the
+  /// user again.
   /// Goes to `signedIn` or `signedOut`.
   case tokensInvalid(SignInMethod)
 

@@ -76,15 +76,11 @@ extension Held {
   /// When the tokens of a client or a provider expire, if nothing renews them.
   private func signInEnd(_ plan: SessionPlan) -> Instant? {
     switch state {
-    case .signedIn(.developerToken): return plan.backend == .host ? nil : token?.expires
+    case .signedIn(.developerToken): plan.backend == .host ? nil : token?.expires
     case .signedIn(.provider(let session)):
-      return session.refreshToken.isEmpty ? session.idToken?.expires : nil
-    case .signedIn(.logins):
-      // The session goes on until the last login expires.
-      let ends = loginExpirations.ends
-      guard logins.logins.allSatisfy({ ends[$0.provider] != nil }) else { return nil }
-      return ends.values.map(\.time).max()
-    default: return nil
+      session.refreshToken.isEmpty ? session.lastToken(plan)?.expires : nil
+    case .signedIn(.logins): loginsEnd
+    default: nil
     }
   }
 }

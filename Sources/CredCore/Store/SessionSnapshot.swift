@@ -141,6 +141,7 @@ extension SessionMachine {
     held.delayOverdueTokens(plan, now, jitter)
     held.pause = held.pause?.delayIfOverdue(now, jitter, held.servedUntil(plan))
     announcedState = held.state.reported
+    announcedUser = held.shownUser(plan)
     lastAsked = snapshot.lastAsked
     refreshCount = snapshot.refreshCount
     lastFailure = snapshot.lastFailure

@@ -27,6 +27,7 @@ struct SessionWalk {
   private var newUsers: [UInt64: UInt64] = [:]
   private var toldState = ReportedState.signedOut
   private var toldIdentity: IdentityID?
+  private var toldUser: SignedIn?
   /// What did not hold, and when.
   private(set) var violations: [String] = []
 
@@ -136,6 +137,7 @@ struct SessionWalk {
     (lastCall, formerCalls) = (0, 0)
     toldState = session.machine.state.reported
     toldIdentity = session.machine.identityID
+    toldUser = user
     // What was due meanwhile is due at once.
     while session.machine.nextWake <= session.now { wake() }
     check("restarted")
@@ -307,14 +309,37 @@ struct SessionWalk {
     // A client's token may run out while it is being exchanged.
     let isOver = machine.token?.expires.map { $0 <= now } ?? false
     note(isOver && session.openCalls.isEmpty, "an expired token kept")
+    let hasEnded = signInEnd.map { $0 <= now } ?? false
+    note(hasEnded && session.openCalls.isEmpty, "signed in after the end")
+    // A sign-in that is not accepted yet is nobody's business.
+    let isSettled = machine.state.reported == .signedIn && machine.formerHeld == nil
+    note(isSettled && user != toldUser, "\(String(describing: user)), without a word")
+  }
+
+  /// Who is signed in, by name, and until when by what `SignedInUntil` says.
+  private var user: SignedIn? {
+    var user = session.machine.signedIn(hostName: nil) { _ in WallTime(milliseconds: 0) }
+    user?.until = nil
+    return user
+  }
+
+  private var signInEnd: Instant? {
+    var end: Instant?
+    _ = session.machine.signedIn(hostName: nil) {
+      end = $0
+      return WallTime(milliseconds: 0)
+    }
+    return end
   }
 
   /// Each piece of news is one, and follows from the one before.
   private mutating func hear(_ announcement: Announcement) {
     switch announcement {
     case .state(let state):
-      note(state.reported == toldState, "\(toldState) announced twice")
+      note(
+        state.reported == toldState && user == toldUser, "\(toldState) announced twice")
       toldState = state.reported
+      toldUser = user
     case .identityChanged(let previous, let current):
       note(previous != toldIdentity || current == previous, "an identity that does not follow")
       toldIdentity = current

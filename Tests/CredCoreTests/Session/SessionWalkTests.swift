@@ -17,7 +17,7 @@ struct SessionWalkTests {
   func randomEventsBreakNoPromise(_ plan: SessionPlan, _ seed: UInt64) {
     var walk = SessionWalk(plan, seed: seed, restarts: seed % 2 == 1)
     for _ in 0..<500 { walk.step() }
-    expect(walk.violations.first == nil)
+    expect(walk.violations.first == nil, "\(walk.violations.first ?? "")")
   }
 
   @Test func theWalkMakesManyCalls() {

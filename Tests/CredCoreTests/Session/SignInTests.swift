@@ -170,10 +170,11 @@ struct SignInTests {
     expect(session.calls.last, equals: fixtures.callback(session: fixtures.session("bob")))
     session.finish(fixtures.token(of: fixtures.other))
     session.finish(fixtures.credentials(of: fixtures.other))
-    // One user to another, in one piece of news.
+    // One user to another: who it is now, and the identity in one piece of news.
     expect(
       session.announcements,
       equals: [
+        .state(.signedIn(.password(fixtures.session("bob")))),
         fixtures.changed(fixtures.identity, fixtures.other), fixtures.refreshed,
       ])
   }

@@ -244,7 +244,8 @@ struct SignInTokenTests {
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
     expect(session.answer(to: get), equals: .credentials)
-    expect(session.states, equals: [])
+    // The host's user now, and no longer the token's.
+    expect(session.states, equals: ["signedIn"])
   }
 
   @Test func aBadTokenFailsTheSignInBesideABackendToo() {

@@ -66,10 +66,10 @@ struct SignInTransitionTests {
     session.forgetAll()
     session.login(fixtures.logins(Fixtures.facebook))
     expect(session.calls, equals: [.getID(logins: facebook)])
-    // The same identity, where they are linked: no news.
+    // The same identity, where they are linked: only how the user is signed in is news.
     session.finish(.identity(fixtures.identity))
     session.finish(fixtures.credentials())
-    expect(session.announcements, equals: [fixtures.refreshed])
+    expect(session.announcements, equals: [.state(.signedIn(.logins)), fixtures.refreshed])
   }
 
   @Test func fromARefusedPasswordToLoginsGetIdGivesTheIdentity() {
@@ -112,7 +112,7 @@ struct SignInTransitionTests {
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
     expect(session.identityChanges, equals: [fixtures.changed(fixtures.other, fixtures.identity)])
-    expect(session.states, equals: [])
+    expect(session.states, equals: ["signedIn"])
   }
 
   // MARK: The host

@@ -95,6 +95,40 @@ struct UnrenewedTokensTests {
     expectNoRenewal(provider)
   }
 
+  /// Nobody asks for anything: the session says by itself that it cannot go on.
+  @Test(arguments: [tokensAlone, Configured.provider()])
+  func itsEndIsAnnounced(_ text: String) throws {
+    let (fixture, provider) = try fixture(text)
+    let watcher = fixture.connect()
+    let begin = try watcher.ask(#"{"op":"watch","profile":"default"}"#)
+    expect(begin["SignedInUntil"]?.text != nil, "\(begin)")
+    for _ in 0..<58 { fixture.advance(by: .seconds(60)) }
+    expect(try state(fixture), equals: "signedIn")
+    expect(try fixture.ask(#"{"op":"identity"}"#)["SignedInUntil"], equals: begin["SignedInUntil"])
+    fixture.advance(by: .seconds(120))
+    let last = try #require(watcher.replies.last { $0["Event"]?.text == "state" })
+    expect(last.state, equals: "tokensInvalid")
+    expect(last["Username"]?.text, equals: "alice")
+    fixture.advance(by: .seconds(600))
+    let late = try fixture.ask(#"{"op":"token","kind":"id","wait":1}"#)
+    if text == Self.tokensAlone {
+      expect(late.errorMessage?.contains("must have offline_access") == true, "\(late)")
+    }
+    expectNoRenewal(provider)
+  }
+
+  /// A profile for tokens alone has no identity whose change would tell it.
+  @Test func aSecondPersonIsAnnounced() throws {
+    let (fixture, provider) = try fixture()
+    let watcher = fixture.connect()
+    watcher.send(#"{"op":"watch","profile":"default"}"#)
+    provider.user = "bob"
+    let asked = try fixture.signInAtProvider(provider)
+    expect(try fixture.ask(asked.response("confirm", "true")).state, equals: "signedIn")
+    let states = watcher.replies.filter { $0["Event"]?.text == "state" }
+    expect(states.map { $0["Username"]?.text }, equals: ["alice", "bob"])
+  }
+
   /// Of a provider that told no lifetime somebody is signed in, too, and `check` renews that session.
   @Test func aCheckRenewsWhatNothingRenewsByItself() throws {
     let (fixture, provider) = try ServiceFixture.ofProvider(Self.tokensAlone)

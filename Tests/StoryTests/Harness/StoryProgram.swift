@@ -1,4 +1,5 @@
 import CredCore
+import enum CredctlKit.EventLine
 import Testing
 
 @testable import CredService
@@ -13,6 +14,7 @@ final class StoryProgram {
   /// Whether the story tells of each change. Of a program without pause it tells each answer once.
   private var isPatient: Bool { interval >= .seconds(60) }
   private var client: TestClient?
+  private var clock: VirtualClock?
   private var timer: (any CredService.Timer)?
   private var sent = 0
   private var last = ""
@@ -33,6 +35,7 @@ final class StoryProgram {
 
   func start(_ fixture: ServiceFixture) {
     let clock = fixture.host.clock
+    self.clock = clock
     client = TestClient(fixture.service, clock, peer: person.peer, groups: person.groups)
     client?.began = clock.now
     timer = clock.makeTimer { [unowned self] in
@@ -62,7 +65,17 @@ final class StoryProgram {
     return news
   }
 
+  /// An event as `credctl watch` shows it, without the time.
+  private func event(_ reply: Reply) -> String? {
+    guard reply["Event"] != nil, let now = clock?.wallTime,
+      let value = try? JSONValue.parse(Array(reply.text.utf8)),
+      let line = EventLine.text(of: value, now: now)
+    else { return nil }
+    return String(line.dropFirst(now.iso8601.count + 1))
+  }
+
   private func text(of reply: Reply) -> String {
+    if let event = event(reply) { return event }
     if reply.errorCode == nil, reply.accessKeyID == nil { return reply.state ?? reply.text }
     guard let key = reply.accessKeyID, let end = reply["Expiration"]?.text else {
       return "\(reply.errorCode ?? reply.text): \(reply.errorMessage ?? "")"

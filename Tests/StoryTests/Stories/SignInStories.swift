@@ -1,10 +1,19 @@
+import CredCore
 import ServiceTesting
+import TestSupport
 
 @testable import ServiceTesting
 
 extension Configured {
   /// A profile whose users the host vouches for.
   static let work = http() + profile("work", identifier: "{user}")
+  /// A profile whose users bring tokens of other providers.
+  static let social = """
+    [profile work]
+    identity_pool_id = \(FakeUpstreams.pool)
+    cognito_endpoint = http://127.0.0.1:4599
+
+    """
 }
 
 extension Story {
@@ -46,6 +55,33 @@ extension Story {
     try story.run("status")
     try story.run("get work")
     try story.run("status --all", by: .root)
+    return try story.end()
+  }
+
+  /// A token of Google's ends, and nothing renews it. Then another person signs in at the same terminal.
+  static func endedSignIn() throws -> Telling {
+    let login = "login work --login google=-"
+    let story = try Story("A sign-in that ends by itself, and another person's", Configured.social)
+    let token = { (person: String) in
+      let now = story.clock.wallTime.milliseconds / 1000
+      return SampleJWT.text(
+        #"{"iss":"https://accounts.google.com","sub":"\#(person)","exp":\#(now + 3600)}"#)
+    }
+    story.start(
+      StoryProgram("watch", #"{"op":"watch","profile":"work"}"#, every: .seconds(86_400)))
+    try story.run(login, input: token("g-alice"))
+    story.pass(.seconds(3600))
+    try story.run("status")
+    try story.run("get work --refresh --wait 0")
+    try story.run(login, input: token("g-alice"))
+    try story.run(login, input: token("g-carol"))
+    story.upstreams.faults["GetId"] = .status(
+      400,
+      #"{"__type":"NotAuthorizedException","#
+        + #""message":"Invalid login token. Issuer doesn't match providerName"}"#, count: 1)
+    try story.run("login work --alone --login apple=-", input: token("g-alice"))
+    try story.run("identity work")
+    try story.run("logout work --browser")
     return try story.end()
   }
 
