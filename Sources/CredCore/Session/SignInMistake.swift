@@ -13,11 +13,15 @@ extension SessionMachine {
     if let signIn, signIn.kind == .tokens, !signIn.isAccepted, held.state == .signedIn(.logins),
       held.customRoleARN == nil, failure.refusesLoginsKey
     {
+      if let words = held.logins.misplaced {
+        return failure.mistake("\(failure.upstream) does not take the login: \(words)")
+      }
+      let keys = held.logins.logins.map(\.provider)
+        .filter { held.logins[$0] != signIn.before.logins[$0] }.map(\.quoted)
       return failure.mistake(
-        held.logins.misplaced.map { "\(failure.upstream) does not take the login: \($0)" }
-          ?? "\(failure.upstream) does not take a token under the key in logins that names its provider "
-          + "(\(held.logins.logins.map(\.provider.quoted).joined(separator: ", "))): the key must be the provider "
-          + "that issued the token, as the identity pool lists it")
+        "\(failure.upstream) does not take a token under the key in logins that names its provider "
+          + "(\(keys.joined(separator: ", "))): the key must be the provider that issued the token, as the "
+          + "identity pool lists it")
     }
     if held.customRoleARN != nil, failure.refusesRole {
       return failure.mistake(

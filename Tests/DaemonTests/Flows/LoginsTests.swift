@@ -81,12 +81,12 @@ struct LoginsTests {
       name: "expired, opaque", provider: facebook, more: #","Lifetime":-60"#, code: "TokenRejected"),
     Refusal(
       name: "another issuer", provider: google, more: #","Issuer":"https://evil.example""#,
-      code: "PoolMisconfigured"),
+      code: "SignInFailed"),
     Refusal(
       name: "another app", provider: google, more: #","Audience":"other-client""#,
       code: "TokenRejected"),
     Refusal(
-      name: "unknown provider", provider: "login.unknown.example", more: "", code: "TokenRejected"),
+      name: "unknown provider", provider: "login.unknown.example", more: "", code: "SignInFailed"),
   ]
 
   @Test(arguments: refusals)
