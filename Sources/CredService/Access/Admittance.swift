@@ -82,25 +82,24 @@ final class Admittance {
     if let other {
       return decide(profile, name, inNameOf: other, caller, requester, now)
     }
-    guard let profile else { return .refused(unknown(name, caller, client)) }
-    if let http = client.http,
-      let error = Self.refusalAtEndpoint(of: profile, to: caller, hasUnitToken: http.hasUnitToken)
-    {
+    if let profile, profile.access.allows(caller) {
+      guard let http = client.http,
+        let error = Self.refusalAtEndpoint(of: profile, to: caller, hasUnitToken: http.hasUnitToken)
+      else { return .admitted(profile, caller) }
       // The answer is the same for all that the endpoint forbids, and the journal gets the reason.
       return .refused(ProtocolError(.accessDenied, error.message))
     }
-    guard profile.access.allows(caller) else {
-      let rule = profile.access.refusal(of: caller)
-      if client.http != nil { return .refused(ProtocolError(.accessDenied, rule)) }
-      guard let isMember = isMemberByNow(caller, profile, client, now) else { return .pending }
-      let decision = refusal(of: profile, isMemberByNow: isMember, caller, client, now)
-      if case .refused = decision {
-        journal.accessRefused(
-          caller, to: name, because: isMember ? Self.needsNewLogin : rule, requester)
-      }
-      return decision
+    // Whoever is refused is looked up in the same way, whether or not there is such a profile.
+    guard let member = presentMember(caller, client, now) else { return .pending }
+    guard let profile else { return .refused(unknown(name, caller, client)) }
+    let isMember = profile.access.needsGroups && profile.access.allows(member)
+    let rule = isMember ? Self.needsNewLogin : profile.access.refusal(of: caller)
+    if client.http != nil { return .refused(ProtocolError(.accessDenied, rule)) }
+    let decision = refusal(of: profile, isMemberByNow: isMember, caller, client, now)
+    if case .refused = decision {
+      journal.accessRefused(caller, to: name, because: rule, requester)
     }
-    return .admitted(profile, caller)
+    return decision
   }
 
   /// Only a caller that may act for others learns which profiles and users exist.
@@ -392,12 +391,10 @@ final class Admittance {
     }
   }
 
-  /// Whether the user database has the caller in a group that the profile admits, and its process began
+  /// The caller with the groups that the user database has for it by now: its process may have begun
   /// before. Nil while the database is asked.
-  private func isMemberByNow(
-    _ caller: Caller, _ profile: Profile, _ client: Client, _ now: Instant
-  ) -> Bool? {
-    guard profile.access.needsGroups, client.hasProcess else { return false }
+  private func presentMember(_ caller: Caller, _ client: Client, _ now: Instant) -> Caller? {
+    guard client.hasProcess, !needsOfAll(client).groups.isEmpty else { return caller }
     let query = UserQuery(.uid(caller.uid), withGroups: true)
     let answer = directory.answer(to: query, now: now) { [unowned self, id = client.id] in
       callerFound(id)
@@ -407,8 +404,8 @@ final class Admittance {
     case .user(let user)?:
       var member = caller
       member.groups = user.groups
-      return profile.access.allows(member)
-    case .nobody?, .unavailable?, .unreadableName?: return false
+      return member
+    case .nobody?, .unavailable?, .unreadableName?: return caller
     }
   }
 
