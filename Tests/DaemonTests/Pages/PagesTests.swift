@@ -70,6 +70,49 @@ struct PagesTests {
     expect(count > 60, "\(count)")
   }
 
+  /// A word that no terminal can break, such as a URL, may be longer.
+  @Test(.enabled(if: Programs.installed("mandoc") != nil, "takes mandoc"))
+  func theManualPagesFitATerminalAndQuoteWhatTheyMean() throws {
+    let mandoc = try #require(Programs.installed("mandoc"))
+    var count = 0
+    for folder in ["docs/man", "contrib/authserver/man"] {
+      let place = Repository.root.appending(path: folder)
+      for name in try FileManager.default.contentsOfDirectory(atPath: place.path) {
+        let process = try ChildProcess([
+          mandoc, "-Tutf8", "-O", "width=80", place.appending(path: name).path,
+        ])
+        expect(try process.wait(), equals: 0, "\(process.errors)")
+        // Bold is a letter, a backspace and the letter again.
+        let text = process.output.replacing(/.\x08/, with: "")
+        for line in text.split(separator: "\n") where line.count > 80 {
+          let words = line.split(separator: " ")
+          expect(words.count == 1, "\(name): \(line)")
+        }
+        for fault in ["‘’", "“”", "‘ ", "“ ", "‘.’s"] {
+          expect(!text.contains(fault), "\(name) has \(fault)")
+        }
+        count += 1
+      }
+    }
+    expect(count > 5)
+  }
+
+  /// Also where a renderer reads no styles, or no variables of CSS.
+  @Test func thePicturesHaveTheirColours() throws {
+    let folder = Repository.root.appending(path: "docs/pictures")
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+      .filter { $0.hasSuffix(".svg") }
+    expect(names.count > 1)
+    for name in names {
+      let text = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
+      expect(!text.contains("var("), "\(name)")
+      for line in text.split(separator: "\n")
+      where ["<rect", "<path", "<text"].contains(where: line.hasPrefix) {
+        expect(line.contains(" fill=\""), "\(name): \(line)")
+      }
+    }
+  }
+
   /// Whoever reads it decides on the first screen.
   @Test func theReadmeIsShort() throws {
     let text = try Repository.text("README.md")
