@@ -164,6 +164,6 @@ struct ReplyTests {
     let line = Failure(Refusal(code: "Internal", message: message), profile: nil).line
     expect(line.hasPrefix("credctl: a[31mb cdxxx"))
     expect(line.utf8.filter { $0 < 0x20 }.count, equals: 1)
-    expect(line.count < 1100)
+    expect(line.count < 2100)
   }
 }

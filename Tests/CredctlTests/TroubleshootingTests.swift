@@ -50,12 +50,14 @@ struct TroubleshootingTests {
     Group(title: "Cognito Identity", upstream: .cognitoIdentity, rows: FailureTable.cognito),
     Group(
       title: "The developer credentials of `type = cognito`", upstream: backend,
-      rows: FailureTable.signature),
-    Group(title: "STS, in the basic flow", upstream: .sts, rows: FailureTable.sts),
+      rows: FailureTable.signature + FailureTable.denialsOfKeys),
+    Group(
+      title: "STS, in the basic flow", upstream: .sts,
+      rows: FailureTable.sts + FailureTable.denialsOfToken),
     Group(title: "STS, in `flow = direct`", upstream: .sts, rows: FailureTable.direct),
     Group(
       title: "STS, for derived profiles", upstream: .sts,
-      rows: FailureTable.scope + FailureTable.hop),
+      rows: FailureTable.scope + FailureTable.hop + FailureTable.denialsOfSource),
     Group(
       title: "A user pool", upstream: backend,
       rows: UserPoolPurpose.allCases.flatMap { purpose in

@@ -23,6 +23,7 @@ struct StoryTests {
   @Test func aProfileThatIsDerived() throws { try expect(.derivedProfile) }
   @Test func theMistakesOfAFirstHour() throws { try expect(.firstMistakes) }
   @Test func aRoleThatLacksTrust() throws { try expect(.missingTrust) }
+  @Test func aPolicyThatDeniesARole() throws { try expect(.denyingPolicy) }
 
   @Test(
     .enabled(if: AlertWatch.promtool != nil, "takes Debian's prometheus"),
@@ -63,6 +64,7 @@ enum StoryName: String, CaseIterable {
   case cappedSocket = "capped-socket"
   case derivedProfile = "derived-profile"
   case missingTrust = "missing-trust"
+  case denyingPolicy = "denying-policy"
   case firstMistakes = "first-mistakes"
 
   /// Each story is told once, for its text and its alerts.
@@ -95,6 +97,7 @@ enum StoryName: String, CaseIterable {
     case .cappedSocket: try Story.cappedSocket()
     case .derivedProfile: try Story.derivedProfile()
     case .missingTrust: try Story.missingTrust()
+    case .denyingPolicy: try Story.denyingPolicy()
     case .firstMistakes: try Story.firstMistakes()
     }
   }

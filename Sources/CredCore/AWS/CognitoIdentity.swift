@@ -100,7 +100,9 @@ extension CognitoIdentity {
     if !reply.isSuccess, let error = remoteError(reply),
       FailureTable.signature.contains(where: error.fits)
     {
-      throw .aws(reply, error, from: .backend(backend), table: FailureTable.signature)
+      throw .aws(
+        reply, error, from: .backend(backend),
+        table: FailureTable.denialsOfKeys + FailureTable.signature)
     }
     let object = try success(reply)
     return try tokenReply(object, reply)

@@ -111,7 +111,7 @@ extension STS {
     _ reply: HTTPReply, _ name: String, _ table: [FailureTable.Row],
     _ session: (XMLElement) -> XMLElement?
   ) throws(UpstreamFailure) -> SignedReply {
-    let document = try successful(reply, table)
+    let document = try successful(reply, FailureTable.denialsOfSource + table)
     return try checked(.sts) { () throws(InvalidInput) in
       guard let result = document[name] else {
         throw InvalidInput(field: name, reason: "is missing")

@@ -60,7 +60,8 @@ public struct STS: Sendable, Equatable {
   public static func credentials(
     from reply: HTTPReply, isDirect: Bool = false
   ) throws(UpstreamFailure) -> CredentialsReply {
-    let document = try successful(reply, isDirect ? FailureTable.direct : FailureTable.sts)
+    let document = try successful(
+      reply, FailureTable.denialsOfToken + (isDirect ? FailureTable.direct : FailureTable.sts))
     return try checked(.sts) { () throws(InvalidInput) in
       let result = document["AssumeRoleWithWebIdentityResult"]
       let arn = result?["AssumedRoleUser"]?["Arn"]?.text.exposedText()

@@ -12,7 +12,8 @@ enum FailureTable {
   struct Row: Sendable {
     /// The error's name without its namespace; empty in rows that are not found by name.
     let name: String
-    /// Part of the error's message, for names with several meanings; empty otherwise.
+    /// Part of the error's message, or several with "…" between them, for names with several meanings;
+    /// empty otherwise.
     let saying: String
     let failureClass: FailureClass
     /// If nil, the code is the upstream's own "unavailable".
@@ -338,7 +339,8 @@ enum FailureTable {
     ).of(.keys)
   }
 
-  private static func refusedKeys(_ name: String, _ message: String) -> Row {
-    Row(name, .permanentConfiguration, .backendRejected, .operatorMustAct, message).of(.keys)
+  static func refusedKeys(_ name: String, saying: String = "", _ message: String) -> Row {
+    Row(name, saying: saying, .permanentConfiguration, .backendRejected, .operatorMustAct, message)
+      .of(.keys)
   }
 }

@@ -8,7 +8,48 @@ enum PublicName {
   /// - Parameter secretRun: the length from which a run with digits counts as a secret.
   static func isOne(_ run: String, secretRun: Int) -> Bool {
     isUUID(run) || isUserPoolID(run)
-      || isHostName(withoutURLMarks(run), secretRun)
+      || isHostName(withoutURLMarks(run), secretRun) || isConsole(run, secretRun)
+  }
+
+  /// A role, its session or a policy: `arn:aws:iam::123456789012:policy/NAME`.
+  static func isARN(_ word: Substring) -> Bool {
+    let parts = word.split(separator: ":", maxSplits: 5, omittingEmptySubsequences: false)
+    guard parts.count == 6, parts[0] == "arn", parts[1].hasPrefix("aws"),
+      ["iam", "sts"].contains(parts[2]), parts[3].isEmpty,
+      parts[4] == "aws" || String(parts[4]).isAccountID
+    else { return false }
+    return parts[1].utf8.allSatisfy { $0 == UInt8(ascii: "-") || $0.isLowercase }
+      && parts[5].containsOnlyLettersDigits(or: "_+=,.@-/") && !parts[5].contains(bytesOf: "eyJ")
+  }
+
+  private static let details = "/authorization-details/"
+
+  /// The ids of refusals, which AWS puts behind its texts, as the runs in which they stand: "Go to
+  /// https://us-east-1.console.aws.amazon.com/iam/home?region=us-east-1#/authorization-details/ID … with the
+  /// following authorization id: ID". An id is `[0-9a-z]+` (API reference of GetRequestAuthorizationDetails).
+  static func authorizations(in words: [Substring]) -> Set<String> {
+    var names: Set<String> = []
+    for (index, word) in words.enumerated() {
+      let parts = word.split(separator: "#", maxSplits: 1)
+      if parts.count == 2, parts[1].hasPrefix(details) {
+        names.insert(details + authorization(parts[1].dropFirst(details.count)))
+      } else if index > 1, words[index - 1] == "id:", words[index - 2] == "authorization" {
+        let id = authorization(word)
+        names.formUnion([id, id + "."])
+      }
+    }
+    return names
+  }
+
+  private static func authorization(_ text: Substring) -> String {
+    String(text.prefix(256).prefix { $0.isASCII && ($0.isNumber || $0.isLowercase) })
+  }
+
+  /// `//HOST/iam/home`, where AWS's console explains a refusal.
+  private static func isConsole(_ run: String, _ secretRun: Int) -> Bool {
+    let path = "/iam/home"
+    guard run.hasPrefix("//"), run.hasSuffix(path) else { return false }
+    return isHostName(run.dropFirst(2).dropLast(path.count), secretRun)
   }
 
   /// As in every IdentityId and id of an identity pool.

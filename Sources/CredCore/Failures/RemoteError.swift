@@ -16,7 +16,9 @@ struct RemoteError: Equatable {
       RemoteText.clean(local.utf8).map({ $0 == local }) ?? false
     else { return nil }
     self.name = String(local)
-    self.message = message.flatMap { RemoteText.clean($0.bytes, hiding: sent) }
+    self.message = message.flatMap {
+      RemoteText.clean($0.bytes, hiding: sent, most: RemoteText.maximumLengthOfAWS)
+    }
   }
 
   /// Reads `{"__type": "ns#Name", "message": …}`, or the name in `x-amzn-ErrorType: Name:url`; nil if
@@ -35,7 +37,10 @@ struct RemoteError: Equatable {
   func fits(_ row: FailureTable.Row) -> Bool {
     guard row.name == name else { return false }
     if row.saying.isEmpty { return true }
-    return message?.lowercased().contains(bytesOf: row.saying.lowercased()) == true
+    guard let text = message?.lowercased() else { return false }
+    return row.saying.lowercased().split(separator: "…").allSatisfy {
+      text.contains(bytesOf: String($0))
+    }
   }
 }
 
@@ -43,39 +48,50 @@ struct RemoteError: Equatable {
 enum RemoteText {
   /// The most characters of a cleaned text.
   static let maximumLength = 200
+  /// The most characters of AWS's text: a refusal has three ARNs, a link, and an id of up to 256 characters
+  /// twice.
+  static let maximumLengthOfAWS = 1500
 
   /// A run of this many characters of tokens, keys and signatures counts as a secret. IdentityIds
   /// (36 after the colon) and role ARNs have separators that end a run.
   private static let secretRun = 24
 
-  /// The text without control characters, line breaks and possible tokens, cut to 200 characters;
-  /// nil if nothing is left.
+  /// The text without control characters, line breaks and possible tokens; nil if nothing is left.
   ///
-  /// - Parameter sent: secrets that are hidden too, even short parts.
+  /// - Parameters:
+  ///   - sent: secrets that are hidden too, even short parts.
+  ///   - most: the characters to which it is cut.
   static func clean(
-    _ bytes: some Collection<UInt8>, hiding sent: SentSecrets = SentSecrets()
+    _ bytes: some Collection<UInt8>, hiding sent: SentSecrets = SentSecrets(),
+    most: Int = maximumLength
   ) -> String? {
     // The rest of a long message is not read.
-    line(of: sent.hide(in: bytes.prefix(4096))) { withoutSecrets($0, sent.names) }
+    line(of: sent.hide(in: bytes.prefix(4096)), most) { words in
+      let names = sent.names.union(PublicName.authorizations(in: words))
+      return { withoutSecrets($0, names) }
+    }
   }
 
   /// Cleans a text that is no message and contains no secret: a name or an address, which may have
   /// long runs of letters and digits.
   static func plain(_ bytes: some Collection<UInt8>) -> String? {
-    line(of: bytes) { String($0) }
+    line(of: bytes, maximumLength) { _ in { String($0) } }
   }
 
+  /// - Parameter shown: what is shown of a word, where all words are these.
   private static func line(
-    of bytes: some Collection<UInt8>, _ shown: (Substring) -> String
+    of bytes: some Collection<UInt8>, _ most: Int, _ shown: ([Substring]) -> (Substring) -> String
   ) -> String? {
-    let text = String(decoding: bytes.prefix(maximumLength * 8), as: UTF8.self)
+    let text = String(decoding: bytes.prefix(most * 8), as: UTF8.self)
+    let words = text.split(whereSeparator: isSeparator)
+    let shown = shown(words)
     var cleaned = ""
-    for word in text.split(whereSeparator: isSeparator) {
+    for word in words {
       if !cleaned.isEmpty { cleaned.append(" ") }
       cleaned.append(contentsOf: shown(word))
-      if cleaned.count > maximumLength { break }
+      if cleaned.count > most { break }
     }
-    return cleaned.isEmpty ? nil : String(cleaned.prefix(maximumLength))
+    return cleaned.isEmpty ? nil : String(cleaned.prefix(most))
   }
 
   /// Whether the character is white space or invisible.
@@ -93,6 +109,7 @@ enum RemoteText {
   /// Compares scalars: a letter with a combining mark is one character, but may still belong to a
   /// token.
   private static func withoutSecrets(_ word: Substring, _ names: Set<String>) -> String {
+    if PublicName.isARN(word) { return String(word) }
     func shown(_ run: String) -> String {
       names.contains(run) || !looksSecret(run) ? run : "…"
     }

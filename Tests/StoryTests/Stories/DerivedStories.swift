@@ -65,4 +65,35 @@ extension Story {
     try story.run("status")
     return try story.end()
   }
+
+  /// Policies deny the role's session, and AWS names each: first one of the source's role, then one of the
+  /// organization.
+  static func denyingPolicy() throws -> Telling {
+    let role = "arn:aws:iam::210987654321:role/maps-reader"
+    let story = try Story(
+      "A role that a policy denies",
+      Configured.work + Configured.derived("maps", "role_arn = \(role)"))
+    let id = "5arhuwacg4o48yxyin4kcrony3b7q2mz"
+    let user =
+      "User: arn:aws:sts::123456789012:assumed-role/app-2/CognitoIdentityCredentials is not authorized to "
+      + "perform: sts:AssumeRole on resource: \(role)"
+    func refuse(_ reason: String) {
+      story.upstreams.faults["AssumeRole"] = FakeUpstreams.Fault(
+        answer: FakeSTS.refusal(403, "AccessDenied", "\(user) \(reason)"))
+    }
+    refuse(
+      "with an explicit deny in an identity-based policy: "
+        + "arn:aws:iam::123456789012:policy/DenyOtherAccounts2026. Go to "
+        + "https://us-east-1.console.aws.amazon.com/iam/home?region=us-east-1#/authorization-details/\(id) for "
+        + "complete details, or call the GetRequestAuthorizationDetails API with the following "
+        + "authorization id: \(id)")
+    for words in ["get maps", "check maps", "status"] { try story.run(words) }
+    try story.run("status --all", by: .root)
+    story.tell("the administrator changes the policy of the pool's role") {
+      refuse("because no service control policy allows the sts:AssumeRole action")
+    }
+    story.pass(.seconds(900))
+    try story.run("get maps")
+    return try story.end()
+  }
 }
