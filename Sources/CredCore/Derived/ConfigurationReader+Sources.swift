@@ -26,6 +26,7 @@ extension ConfigurationReader {
       places.insert(profile.place.name)
       checkRoot(of: profile)
       checkRole(of: profile)
+      checkLife(of: profile)
       checkPartition(of: profile)
       checkHost(of: profile)
       warnOfWaysRound(profile)
@@ -99,6 +100,19 @@ extension ConfigurationReader {
         "role_arn: the role would leave '\(key)' of [profile \(source.name)] behind; assume it from a "
           + "profile without a policy")
     }
+  }
+
+  /// Narrowed credentials get what is left of the source, less a minute.
+  private mutating func checkLife(of profile: DerivedProfile) {
+    let section = profile.section
+    guard section["duration"] != nil, section["role_arn"] == nil,
+      let source = profile.sources.first, source.isDerived, source.roleARN == nil,
+      let duration = source.duration, duration < Derivation.leastDurationOfSource
+    else { return }
+    diagnostics.error(
+      at: section.position(of: "duration"),
+      "duration: [profile \(source.name)] lives for \(duration.written), and what is derived from it would "
+        + "live for seconds: set \(Derivation.leastDurationOfSource.written) or more there")
   }
 
   /// Credentials are of no use in another partition than their own.

@@ -19,6 +19,8 @@ public struct Derivation: Sendable, Equatable {
   public var duration: Duration?
   /// PEM file of certificate authorities for STS, which replaces those of the system.
   public var caFile: String?
+  /// The source's AWS account, where the configuration tells it.
+  public var account: String?
 
   public init(
     _ call: Call, at sts: STS, policy: SessionPolicy? = nil, duration: Duration? = nil
@@ -69,10 +71,13 @@ public struct SourceCredentials: Sendable, Equatable {
   public let credentials: Credentials
   /// What is left of them, by the clock of the server that gave them.
   public let lifetime: Duration
+  /// The role that a `login` chose.
+  let role: String?
 
-  public init(_ credentials: Credentials, lifetime: Duration) {
+  public init(_ credentials: Credentials, lifetime: Duration, role: String? = nil) {
     self.credentials = credentials
     self.lifetime = lifetime
+    self.role = role
   }
 }
 
@@ -88,6 +93,15 @@ public struct DerivedRequest: Sendable {
 extension Derivation {
   /// So much of the source's life is left to the source: STS's clock need not be credd's.
   static let margin: Duration = .seconds(60)
+  /// A source with less life left is renewed first.
+  static let leastOfSource: Duration = .seconds(120)
+  /// The shortest `duration` of a source, so that what is derived from it lives for a minute at least.
+  static let leastDurationOfSource = leastOfSource + margin
+
+  /// The account of a source's credentials: Cognito names none beside its own.
+  public func account(of source: SourceCredentials) -> String? {
+    source.credentials.accountID ?? source.role.flatMap(STS.accountID) ?? account
+  }
 
   /// The request, to be signed with the source's credentials.
   ///
@@ -142,7 +156,14 @@ extension RoleHop {
         duration: duration, policy: policy, policyARNs: policyARNs),
       externalID: externalID, tags: values, transitiveTags: transitiveTags,
       sourceIdentity: try sourceIdentity.map { (template) throws(InvalidInput) in
-        try expanded(template, "source_identity")
+        let identity = try expanded(template, "source_identity")
+        guard identity.isRoleSessionText,
+          Limits.Upstream.sourceIdentityLength.contains(identity.utf8.count)
+        else {
+          throw InvalidInput(
+            field: "source_identity", reason: "is no source identity with this user's name")
+        }
+        return identity
       })
   }
 }

@@ -25,7 +25,7 @@ extension Derivation {
     else { return .unscoped }
     let isOther =
       (source.credentials.session?.arn).map { $0 != reply.sessionARN }
-      ?? source.credentials.accountID.map { $0 != reply.credentials.accountID } ?? false
+      ?? account(of: source).map { $0 != reply.credentials.accountID } ?? false
     if isOther { return .otherSession }
     if let duration, reply.credentials.expiration - now > duration + Self.margin { return .late }
     return reply.credentials.expiration - source.credentials.expiration > Self.margin ? .late : nil

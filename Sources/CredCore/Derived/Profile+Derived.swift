@@ -12,6 +12,7 @@ extension Profile {
       settings.derivedCall, at: try place.sts(in: settings.regionOfSTS ?? source.regionOfSTS),
       duration: settings.duration)
     derivation.caFile = place.caFile
+    derivation.account = source.account
     let file = try configuration.policy(of: settings)
     (derivation.policy, derivation.policyName) = (file?.policy, file?.name)
     return derivation
@@ -124,6 +125,14 @@ extension Profile {
   /// Where the configuration has the host of its Cognito from.
   public var cognitoOrigin: HostOrigin {
     .aws("cognito_endpoint", settings.cognitoEndpoint, region: regionKey)
+  }
+
+  /// The AWS account of its credentials, where the configuration tells it: a pool's roles are of the pool's
+  /// own account.
+  fileprivate var account: String? {
+    if let derivation, let role = derivation.roleARN { return STS.accountID(role) }
+    if let source { return source.account }
+    return settings.roleARN.flatMap(STS.accountID) ?? settings.accountID
   }
 
   private var regionKey: String { directRole == nil ? "identity_pool_id" : "region" }

@@ -96,7 +96,9 @@ extension SessionMachine {
     let held = servableSource(now)
     let wanted = demand(of: refresh, now)
     if let held, refresh.hasAskedSource || wanted.accepts(held, now) {
-      return .derive(from: SourceCredentials(held.credentials, lifetime: held.expires - now))
+      return .derive(
+        from: SourceCredentials(
+          held.credentials, lifetime: held.expires - now, role: source?.role))
     }
     return refresh.hasAskedSource ? nil : .renewSource(wanted)
   }
@@ -193,7 +195,7 @@ public struct SourceFacts: Sendable, Equatable {
 public struct SourceDemand: Sendable, Equatable {
   /// Only credentials that come from now on will do.
   public let mustRefresh: Bool
-  /// The least remaining lifetime, beside half of the whole one.
+  /// The least remaining lifetime, beside half of the whole one and ``Derivation/leastOfSource``.
   let minimumLife: Duration
   /// Whether no client waits.
   public private(set) var isUnattended: Bool
@@ -213,7 +215,7 @@ public struct SourceDemand: Sendable, Equatable {
   }
 
   private func least(of held: HeldCredentials) -> Duration {
-    max(held.lifetime * 0.5, minimumLife)
+    max(held.lifetime * 0.5, minimumLife, Derivation.leastOfSource)
   }
 
   /// How long credentials like these must last to be taken; nil where none are held.

@@ -87,7 +87,7 @@ struct DerivedExchanges {
       ProbedPlace(
         name: "sts", upstream: .sts, url: derivation.sts.host.url,
         settings: settings.probing,
-        queue: turns.queues.queue(of: derivation, nil))
+        queue: turns.queues.queue(of: derivation, derivation.account))
     ]
   }
 

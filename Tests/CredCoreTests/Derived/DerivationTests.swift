@@ -40,7 +40,7 @@ struct DerivationTests {
   private static func policy() throws -> SessionPolicy {
     try SessionPolicy(
       Array(
-        #"{"Version":"2012-10-17","Statement":{"Effect":"Allow","Action":"a:b","Resource":"{user}"}}"#
+        #"{"Version":"2012-10-17","Statement":{"Effect":"Allow","Action":"a:b","Resource":"arn:a:b:::{user}"}}"#
           .utf8))
   }
 
@@ -53,7 +53,7 @@ struct DerivationTests {
       .scope(description: "nightly"), at: Self.sts, policy: try Self.policy(),
       duration: .seconds(3600))
     let text = try body(scope, Self.source(.seconds(900)))
-    expect(text.contains("%22Resource%22%3A%22alice%22"))
+    expect(text.contains("%22Resource%22%3A%22arn%3Aa%3Ab%3A%3A%3Aalice%22"))
     expect(text.contains("&DurationSeconds=840"))
     expect(text.hasSuffix("&ScopedSessionDescription=nightly"))
     expect(try body(scope, Self.source(.seconds(7200))).contains("&DurationSeconds=3600"))
@@ -86,6 +86,18 @@ struct DerivationTests {
     expect(error?.field, equals: "policy_file")
   }
 
+  @Test(arguments: ["a b", "J\u{F6}rg", "x", String(repeating: "x", count: 257), "a/b"])
+  func aNameThatIsNoSourceIdentityAsksForNothing(_ name: String) throws {
+    var hop = RoleHop(roleARN: Self.role, sessionName: try Template("{uid}"))
+    hop.sourceIdentity = .user
+    let error = #expect(throws: InvalidInput.self) {
+      try Derivation(.hop(hop), at: Self.sts).request(
+        from: Self.source(), UnixUser(uid: 1000, name: name), host: "h")
+    }
+    expect(error?.field, equals: "source_identity")
+    expect(!(error?.description.contains(name) ?? true) || name == "x")
+  }
+
   private static let session = "arn:aws:sts::123456789012:assumed-role/r/CognitoIdentityCredentials"
 
   private static func reply(
@@ -114,6 +126,24 @@ struct DerivationTests {
   ) throws {
     let scope = Derivation(.scope(description: nil), at: Self.sts, policy: try Self.policy())
     expect(scope.fault(in: reply, to: Self.sent(), from: source, now: Self.now), equals: fault)
+  }
+
+  /// Cognito names no account beside credentials of the enhanced flow.
+  @Test(
+    arguments: [
+      (nil, nil, nil), ("123456789012", nil, nil), ("210987654321", nil, .otherSession),
+      ("123456789012", "arn:aws:iam::210987654321:role/other", .otherSession),
+      (nil, "arn:aws:iam::123456789012:role/other", nil),
+    ] as [(String?, String?, DerivedFault?)])
+  func anotherAccountsKeyIsRefused(
+    _ configured: String?, _ role: String?, _ fault: DerivedFault?
+  ) throws {
+    var scope = Derivation(.scope(description: nil), at: Self.sts, policy: try Self.policy())
+    scope.account = configured
+    let source = SourceCredentials(
+      Self.source().credentials, lifetime: .seconds(3600), role: role)
+    expect(
+      scope.fault(in: Self.reply(), to: Self.sent(), from: source, now: Self.now), equals: fault)
   }
 
   @Test func aShorterLifeThatWasAskedForIsNoLongerOne() {

@@ -232,4 +232,18 @@ struct DerivedSourceTests {
       CredCoreTests.problems(inProfile: "flow = basic\n\(Self.role)\npolicy_file = /none"),
       equals: [])
   }
+
+  @Test(arguments: [("1m", true), ("2m59s", true), ("3m", false), ("1h", false)])
+  func aSourceLivesLongEnoughForWhatIsDerivedFromIt(_ duration: String, _ isError: Bool) {
+    let last = "[profile last]\nsource_profile = narrow\nduration = 30m\n"
+    let found = problems(inText: last + derivedText("policy_file = /p\nduration = \(duration)"))
+      .filter { !$0.contains("warning: ") }
+    expect(
+      found,
+      equals: isError
+        ? [
+          "3: duration: [profile narrow] lives for \(duration), and what is derived from it would live for "
+            + "seconds: set 3m or more there"
+        ] : [])
+  }
 }

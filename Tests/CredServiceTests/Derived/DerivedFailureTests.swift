@@ -29,6 +29,32 @@ struct DerivedFailureTests: DerivedTesting {
     expect(try key(fixture, profile) != wide)
   }
 
+  /// In the enhanced flow AWS tells neither an ARN nor an account of the source.
+  @Test(arguments: [
+    "account_id = 210987654321", "role_arn = arn:aws:iam::210987654321:role/chosen",
+  ])
+  func aKeyOfAnotherAccountIsRefused(_ keys: String) throws {
+    let fixture = try fixture(Self.text(work: keys))
+    let reply = try fixture.ask(get("narrow"))
+    expect(reply.accessKeyID, equals: nil)
+    expect(reply["Error"]?["Reason"]?.text, equals: "AnswerRefused", "\(reply)")
+    let own = try self.fixture(
+      Self.text(work: keys.replacing("210987654321", with: "123456789012")))
+    expect(try own.ask(get("narrow")).accessKeyID != nil)
+  }
+
+  @Test(arguments: ["a b", "J\u{F6}rg", "a/b"])
+  func aUserWhoseNameIsNoSourceIdentityIsRefused(_ name: String) throws {
+    let fixture = try fixture(
+      Self.text(Self.hop("role_session_name = u{uid}\nsource_identity = {user}")))
+    fixture.host.queries.users[1000] = UserEntry(uid: 1000, name: name)
+    let reply = try fixture.ask(get("hop"))
+    expect(reply.errorCode, equals: "AccessDenied", "\(reply)")
+    expect(reply.errorMessage?.contains("source_identity") ?? false, "\(reply)")
+    expect(!(reply.errorMessage?.contains(name) ?? false))
+    expect(calls("AssumeRole", fixture), equals: 0)
+  }
+
   @Test(arguments: [
     (400, "Throttling", "Throttled"), (503, "ServiceUnavailable", "CognitoUnavailable"),
     (403, "AccessDenied", "PoolMisconfigured"),

@@ -84,6 +84,19 @@ struct DerivedSessionTests: DerivedTesting {
     expect(fixture.host.upstreams.sts.keys[key]?.source, equals: try self.key(fixture, "work"))
   }
 
+  @Test func aSourceWithLessThanTwoMinutesIsRenewedFirst() throws {
+    let fixture = try fixture(
+      Self.text(
+        Self.narrow("duration = 3m"),
+        Configured.derived("last", from: "narrow", "duration = 1m")))
+    for _ in 0..<40 {
+      _ = try key(fixture, "last")
+      fixture.advance(by: .seconds(20))
+    }
+    let asked = fixture.host.upstreams.sts.forms.compactMap { $0["DurationSeconds"] }
+    expect(Set(asked), equals: ["180", "60"])
+  }
+
   @Test func whatTheSourceHasServesWhereItCannotBeRenewed() throws {
     let fixture = try fixture()
     _ = try key(fixture, "work")
