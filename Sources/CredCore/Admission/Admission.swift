@@ -93,7 +93,8 @@ public struct Admission: Sendable {
 
   public let upstream: Upstream
   public private(set) var policy: Policy
-  private var bucket: TokenBucket
+  /// Upstream endpoints that share a rate hand it on.
+  public var bucket: TokenBucket
   private var breaker = CircuitBreaker()
   /// Breakers of users whose last calls failed.
   private var ofUsers: [UnixUser: CircuitBreaker] = [:]
@@ -128,6 +129,9 @@ public struct Admission: Sendable {
     if policy.rate != self.policy.rate { bucket = TokenBucket(policy.rate) }
     self.policy = policy
   }
+
+  /// Whether clients wait for their turn.
+  public var hasCallers: Bool { queue.hasCallers }
 
   /// Since when the upstream endpoint is unavailable, and when it is tried again; nil while it answers.
   public var outage: (since: Instant, retryAt: Instant)? {

@@ -52,14 +52,14 @@ public struct Rate: Sendable, Hashable {
 ///
 /// Tokens are counted as time (the generic cell rate algorithm, ITU-T I.371). That is exact and
 /// needs only one number.
-struct TokenBucket: Sendable {
+public struct TokenBucket: Sendable {
   private let pause: Duration
   /// How much time a full bucket is ahead of the rate.
   private let allowance: Duration
   /// When the bucket will be full again.
   private var fullAt = Instant(nanoseconds: .min)
 
-  init(_ rate: Rate) {
+  public init(_ rate: Rate) {
     pause = rate.pause
     allowance = rate.pause * (rate.burst - 1)
   }

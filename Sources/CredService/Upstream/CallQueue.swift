@@ -1,5 +1,22 @@
 import CredCore
 
+/// A rate that holds for the calls of several queues together.
+final class SharedRate {
+  private var rate: Rate
+  var bucket: TokenBucket
+
+  init(_ rate: Rate) {
+    self.rate = rate
+    bucket = TokenBucket(rate)
+  }
+
+  func apply(_ rate: Rate) {
+    guard rate != self.rate else { return }
+    self.rate = rate
+    bucket = TokenBucket(rate)
+  }
+}
+
 /// The waiting calls of one upstream endpoint: carries out the decisions of its ``Admission``.
 final class CallQueue {
   private var admission: Admission
@@ -8,14 +25,23 @@ final class CallQueue {
   /// The operation of AWS; empty for a backend.
   let operation: String
   private var waiting: [CallID: (UpstreamFailure?) -> Void] = [:]
+  /// Nil if its rate is its own.
+  private let shared: SharedRate?
 
-  init(_ upstream: Upstream, _ policy: Admission.Policy, operation: String = "") {
+  init(
+    _ upstream: Upstream, _ policy: Admission.Policy, operation: String = "",
+    shared: SharedRate? = nil
+  ) {
     self.upstream = upstream
     self.operation = operation
+    self.shared = shared
     admission = Admission(upstream, policy)
   }
 
+  /// Too early, if another queue took the token of a shared rate: then nothing happens.
   var nextWake: Instant { admission.nextWake }
+  /// Whether clients wait for their turn.
+  var hasCallers: Bool { admission.hasCallers }
 
   func apply(_ policy: Admission.Policy) {
     admission.apply(policy)
@@ -56,7 +82,10 @@ final class CallQueue {
   }
 
   func handle(_ event: Admission.Event, _ clock: any Clock) {
-    for action in admission.handle(event, now: clock.now, wallTime: clock.wallTime) {
+    if let shared { admission.bucket = shared.bucket }
+    let actions = admission.handle(event, now: clock.now, wallTime: clock.wallTime)
+    shared?.bucket = admission.bucket
+    for action in actions {
       switch action {
       case .admit(let id): waiting.removeValue(forKey: id)?(nil)
       case .refuse(let id, let failure): waiting.removeValue(forKey: id)?(failure)

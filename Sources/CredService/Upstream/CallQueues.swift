@@ -1,7 +1,7 @@
 import CredCore
 
 /// The queues in which calls wait for their turn: one for each backend, and for each operation of AWS at
-/// one host. Each has its own rate, width and outages.
+/// one host. Each has its own rate, width and outages; all of STS's have one rate together.
 struct CallQueues {
   private struct Key: Hashable {
     let upstream: Upstream
@@ -17,13 +17,28 @@ struct CallQueues {
   private var queues: [Key: CallQueue] = [:]
   /// The same queues in the order of their first use, so that the order of service never varies.
   private(set) var inOrder: [CallQueue] = []
+  private let rateOfSTS: SharedRate
+  /// How often queues were due.
+  private var turns = 0
 
   init(_ settings: DaemonSettings) {
     self.settings = settings
+    rateOfSTS = SharedRate(settings.assumeRoleRate)
   }
 
   /// When the first of the queues has something to do.
   var nextWake: Instant { inOrder.reduce(Instant.distantFuture) { min($0, $1.nextWake) } }
+
+  /// The queues that have something to do now. Those that share a rate take turns, and those in which
+  /// clients wait come first.
+  mutating func due(_ now: Instant) -> [CallQueue] {
+    let due = inOrder.filter { $0.nextWake <= now }
+    guard due.count > 1 else { return due }
+    turns += 1
+    let first = turns % due.count
+    let inTurn = due[first...] + due[..<first]
+    return inTurn.filter(\.hasCallers) + inTurn.filter { !$0.hasCallers }
+  }
 
   // MARK: Which queue
 
@@ -48,7 +63,7 @@ struct CallQueues {
     case .assumeRole:
       return (profile.identityPool?.sts ?? profile.directRole?.sts).map { queueOfRoles($0) }
     case .derive(let source):
-      return profile.derivation.map { queue(of: $0, source.credentials.accountID) }
+      return profile.derivation.map { queue(of: $0, $0.account(of: source)) }
     }
   }
 
@@ -90,11 +105,14 @@ struct CallQueues {
   }
 
   private mutating func queue(_ key: Key, _ policy: Admission.Policy) -> CallQueue {
+    if key.upstream == .sts { rateOfSTS.apply(policy.rate) }
     if let queue = queues[key] {
       queue.apply(policy)
       return queue
     }
-    let queue = CallQueue(key.upstream, policy, operation: key.operation)
+    let queue = CallQueue(
+      key.upstream, policy, operation: key.operation,
+      shared: key.upstream == .sts ? rateOfSTS : nil)
     queues[key] = queue
     inOrder.append(queue)
     return queue

@@ -225,9 +225,7 @@ final class CallTurns {
   private func timerFired() {
     let now = clock.now
     // A call that ends may add a queue.
-    for queue in queues.inOrder where queue.nextWake <= now {
-      queue.handle(.timePassed, clock)
-    }
+    for queue in queues.due(now) { queue.handle(.timePassed, clock) }
     runDeferred()
     armTimer()
   }

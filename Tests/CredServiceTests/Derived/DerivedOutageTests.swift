@@ -57,4 +57,37 @@ struct DerivedOutageTests: DerivedTesting {
       }
     }
   }
+
+  /// Calls of several regions, roles and accounts.
+  @Test func theRateHoldsForAllCallsToSTSTogether() throws {
+    let regions = ["us-east-1", "us-east-2", "us-west-2", "eu-west-1"]
+    let derived = regions.map {
+      Configured.derived($0, "policy_file = \(Self.policyPath)\nregion = \($0)\nfips = yes\n")
+    }
+    let hop = Configured.derived("hop", "role_arn = \(Self.role)")
+    let basic = Configured.profile(
+      "basic", identifier: "{user}", "flow = basic\nrole_arn = arn:aws:iam::123456789012:role/r")
+    let fixture = try fixture(
+      Self.text(derived.joined(), hop, basic)
+        .replacing("[daemon]\n", with: "[daemon]\nassume_role_rate_limit = 2/s\n"))
+    func all() -> Int {
+      ["GetScopedCredentials", "AssumeRole", "AssumeRoleWithWebIdentity"]
+        .reduce(0) { $0 + calls($1, fixture) }
+    }
+    _ = try key(fixture, "work")
+    let clients = (regions + ["hop", "basic"]).map { profile in
+      let client = fixture.connect()
+      client.send(get(profile, #","wait":30"#))
+      return client
+    }
+    var before = all()
+    for _ in 0..<4 {
+      fixture.advance(by: .seconds(1))
+      expect(all() - before <= 2, "\(all() - before) in a second")
+      before = all()
+    }
+    // Each has had its turn, in spite of the others.
+    for client in clients { expect(try client.next().accessKeyID != nil) }
+    expect(all(), equals: clients.count)
+  }
 }
