@@ -25,6 +25,9 @@ public struct DerivedSettings: Sendable, Equatable {
 
   mutating func addTag(_ name: String, _ value: ConfigurationValue) throws(InvalidValue) {
     guard name.isSessionTagName else { throw InvalidValue("\(name.singleQuoted) is no tag's name") }
+    guard !name.lowercased().hasPrefix("aws:") else {
+      throw InvalidValue("\(name.singleQuoted) begins with 'aws:', which AWS keeps for itself")
+    }
     // "You cannot have separate Department and department tag keys" (IAM user guide, session tags).
     if let other = tags.first(where: { $0.name.lowercased() == name.lowercased() }) {
       throw InvalidValue("is the tag of '\(Self.tag)\(other.name)': case does not count")

@@ -5,6 +5,7 @@ struct PolicyReader {
   private var isPlaceForUsers = false
   /// Whether the text so far has begun a variable of IAM, `${…}`.
   private var isVariable = false
+  private var sids: Set<String> = []
 
   private static let members: Set = ["Version", "Id", "Statement"]
   private static let statementMembers: Set = [
@@ -33,6 +34,7 @@ struct PolicyReader {
 
   private mutating func check(_ statement: JSONValue, _ place: String) throws(InvalidValue) {
     _ = try Self.object(statement, place, known: Self.statementMembers)
+    try PolicyGrammar.check(sid: statement["Sid"], place, known: &sids)
     let effect = statement["Effect"]?.text
     guard effect == "Allow" || effect == "Deny" else {
       throw InvalidValue("\(place) needs \"Effect\": \"Allow\" or \"Deny\"")
@@ -44,6 +46,13 @@ struct PolicyReader {
     for name in ["Action", "NotAction", "Resource", "NotResource"] {
       guard let value = statement[name] else { continue }
       let texts = try Self.texts(value, "\(place).\(name)")
+      for text in texts {
+        if name.hasSuffix("Action") {
+          try PolicyGrammar.check(action: text, "\(place).\(name)")
+        } else {
+          try PolicyGrammar.check(resource: text, "\(place).\(name)")
+        }
+      }
       if effect == "Allow" { warn(of: name, texts, place) }
     }
     try Self.check(statement["Condition"], "\(place).Condition")
@@ -59,6 +68,7 @@ struct PolicyReader {
       guard case .object(let keys) = one.value else {
         throw InvalidValue("\(one.key.singleQuoted) in \(place) is no object")
       }
+      try PolicyGrammar.check(conditionOperator: one.key, place)
       for key in keys where !isConditionValue(key.value) {
         throw InvalidValue("\(key.key.singleQuoted) in \(place) has no value and no list of values")
       }

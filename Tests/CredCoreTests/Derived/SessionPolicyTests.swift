@@ -25,13 +25,13 @@ struct SessionPolicyTests {
     let policy = try SessionPolicy(
       Self.policy(
         #"""
-        [ {"Sid": "a b", "Effect": "Allow", "Action": ["s3:Get*", "s3:List*"],
+        [ {"Sid": "a7", "Effect": "Allow", "Action": ["s3:Get*", "s3:List*"],
            "Resource": "arn:aws:s3:::b/${aws:username}/{{x}/\"\\", "Condition":
            {"StringLike": {"s3:prefix": ["{user}/*"]}, "Bool": {"aws:SecureTransport": true}}} ]
         """#))
     expect(
       try policy.text(user: "alice", uid: 7, host: "h"),
-      equals: #"{"Version":"2012-10-17","Statement":[{"Sid":"a b","Effect":"Allow","Action":"#
+      equals: #"{"Version":"2012-10-17","Statement":[{"Sid":"a7","Effect":"Allow","Action":"#
         + #"["s3:Get*","s3:List*"],"Resource":"arn:aws:s3:::b/${aws:username}/{{x}/\"\\","#
         + #""Condition":{"StringLike":{"s3:prefix":["alice/*"]},"Bool":"#
         + #"{"aws:SecureTransport":true}}}]}"#)
@@ -150,16 +150,16 @@ struct SessionPolicyTests {
     ),
     (
       Self.policy(
-        #"{"Effect":"Allow","Action":"a:b","Resource":"*","Condition":{"X":{"{host}":"1"}}}"#),
+        #"{"Effect":"Allow","Action":"a:b","Resource":"*","Condition":{"Bool":{"{host}":"1"}}}"#),
       "has {host} outside the values of Resource and Condition"
     ),
     (
       Self.reading("arn:aws:s3:::\u{100}"),
       "has a character in it that STS does not take (over U+00FF)"
     ),
-    (Self.reading(#"arn:\u0007"#), "has a control character in it"),
+    (Self.reading(#"arn:a:b:::\u0007"#), "has a control character in it"),
     (
-      Self.reading(String(repeating: "x", count: 2048)),
+      Self.reading("arn:a:b:::" + String(repeating: "x", count: 2038)),
       "has 2141 characters without its blanks; STS takes 2048"
     ),
     (
@@ -182,6 +182,69 @@ struct SessionPolicyTests {
   ])
   func placesAndCharactersAreThoseOfSTS(_ bytes: [UInt8], _ text: String) {
     expect(message(bytes), equals: text)
+  }
+
+  @Test(arguments: [
+    (
+      #"{"Effect":"Allow","Action":["s3:Get*","ListBucket"],"Resource":"*"}"#,
+      "Statement[1].Action names no service: 'ListBucket'; write SERVICE:ACTION such as "
+        + "s3:GetObject, or *"
+    ),
+    (
+      #"{"Effect":"Deny","NotAction":"s3:","Resource":"*"}"#,
+      "Statement[1].NotAction names no service: 's3:'; write SERVICE:ACTION such as s3:GetObject, "
+        + "or *"
+    ),
+    (
+      #"{"Effect":"Allow","Action":"s3:*","Resource":["arn:aws:s3:::b","bucket/*"]}"#,
+      "Statement[1].Resource is no ARN: 'bucket/*'; write one of six parts such as "
+        + "arn:aws:s3:::bucket/*, or *"
+    ),
+    (
+      #"{"Effect":"Allow","Action":"s3:*","NotResource":"arn:aws:s3:bucket"}"#,
+      "Statement[1].NotResource is no ARN: 'arn:aws:s3:bucket'; write one of six parts such as "
+        + "arn:aws:s3:::bucket/*, or *"
+    ),
+    (
+      #"{"Effect":"Allow","Action":"s3:*","Resource":"*","Condition":{"StringEqual":{"k":"v"}}}"#,
+      "'StringEqual' in Statement[1].Condition is no operator of IAM; did you mean 'StringEquals'?"
+    ),
+    (
+      #"{"Effect":"Allow","Action":"s3:*","Resource":"*","Condition":{"ForEach:Bool":{"k":true}}}"#,
+      "'ForEach:Bool' in Statement[1].Condition is no operator of IAM"
+    ),
+    (
+      #"{"Sid":"read all","Effect":"Allow","Action":"s3:*","Resource":"*"}"#,
+      "Statement[1].Sid has other characters than letters and digits of ASCII"
+    ),
+    (
+      #"{"Sid":"first","Effect":"Allow","Action":"s3:*","Resource":"*"}"#,
+      "Statement[1].Sid is that of an earlier statement: 'first'"
+    ),
+  ])
+  func whatIAMWouldNotTakeIsNamedWithItsPlace(_ statement: String, _ text: String) {
+    let first = #"{"Sid":"first","Effect":"Allow","Action":"a:b","Resource":"*"}"#
+    expect(message(Self.policy("[\(first),\(statement)]")), equals: text)
+  }
+
+  /// A false refusal is worse than a mistake that is missed.
+  @Test(arguments: [
+    #""Sid":"","Action":"*","Resource":"*""#, #""Sid":"A1","Action":"S3:*","Resource":"*""#,
+    #""Action":["s3:Get?bject","ec2:Describe*","*:*"],"Resource":"arn:*:s3:::b""#,
+    #""Action":"s3:*","Resource":"arn:aws:s3:*""#, #""Action":"s3:*","Resource":"arn:aws:*""#,
+    #""Action":"a:b","Resource":"arn:aws:dynamodb:${aws:RequestedRegion}:*:table/{user}""#,
+    #""Action":"a:b","Resource":"${aws:PrincipalTag/arn}""#,
+    #""Action":"a:b","Resource":["*","arn:aws:iam::*:role/x","arn:aws:s3:::b/a:b:c"]"#,
+    #""Action":"a:b","Resource":"*","Condition":{"ForAllValues:StringLikeIfExists":{"k":["v"]}}"#,
+    #""Action":"a:b","Resource":"*","Condition":{"ForAnyValue:ArnNotLike":{"k":"v"}}"#,
+    #""Action":"a:b","Resource":"*","Condition":{"Null":{"k":true},"NotIpAddress":{"k":"::/0"}}"#,
+    #""Action":"a:b","Resource":"*","Condition":{"NumericLessThanEquals":{"k":7}}"#,
+    #""Action":"a:b","Resource":"*","Condition":{"dategreaterthan":{"k":"2026-01-01"}}"#,
+    #""Action":"a:b","Resource":"*","Condition":{"BoolIfExists":{"k":false}}"#,
+    #""Action":"a:b","Resource":"*","Condition":{"StringNotEqualsIgnoreCase":{"k":"v"}}"#,
+  ])
+  func whatIAMTakesPasses(_ members: String) throws {
+    _ = try SessionPolicy(Self.policy(#"{"Effect":"Deny",\#(members)}"#))
   }
 
   @Test(arguments: [

@@ -26,7 +26,7 @@ extension HistoryConfiguration {
 
     /// What STS must be sent for a user.
     func policy(for uid: String) -> String {
-      #"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:Get\#(version)","Resource":"\#(uid)/*"}]}"#
+      #"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:Get\#(version)","Resource":"arn:aws:s3:::b/\#(uid)/*"}]}"#
     }
 
     var text: String {
