@@ -9,6 +9,12 @@ extension ConfigurationReader {
     "ca_file", "logins_key", "vend_credentials",
   ]
 
+  /// Whether it is meant so: its backend may still be none that has tokens.
+  func givesTokensAlone(_ profile: ProfileSettings, _ section: INISection) -> Bool {
+    section["identity_pool_id"] == nil && section["source_profile"] == nil
+      && profile.flow != .direct && vendsTokens(section)
+  }
+
   /// - Parameter provider: of the profile's backend; nil for another backend, or none.
   mutating func checkWithoutPool(
     _ profile: ProfileSettings, _ section: INISection, _ provider: ProviderTraits?

@@ -34,6 +34,8 @@ struct ConfigurationReader {
 
     struct OfProvider {
       var tokens: [VendedToken] = []
+      /// Whether programs get credentials, too.
+      var vendsCredentials = true
       var tokensPosition: SourcePosition?
       var hosts: [(key: String, position: SourcePosition)] = []
     }
@@ -274,7 +276,8 @@ struct ConfigurationReader {
     _ settings: ProfileSettings, _ section: INISection
   ) -> BackendReference.OfProvider {
     BackendReference.OfProvider(
-      tokens: settings.vendTokens, tokensPosition: section["vend_tokens"]?.position,
+      tokens: settings.vendTokens, vendsCredentials: settings.vendCredentials,
+      tokensPosition: section["vend_tokens"]?.position,
       hosts: [("fips", settings.fips), ("dualstack", settings.dualstack)].compactMap { key, isOn in
         isOn ? (key, section.position(of: key)) : nil
       })
@@ -296,17 +299,20 @@ struct ConfigurationReader {
     guard let type = backendTypes[reference.name] else { return }
     let (words, position) = (reference.ofProvider.tokens, reference.ofProvider.tokensPosition)
     if reference.isDirect, type.provider == nil { return }
-    if let provider = type.provider {
-      guard words.contains(.developer) else { return }
-      diagnostics.error(
-        at: position,
-        "vend_tokens: [backend \(reference.name)] is \(provider.words.article) "
-          + "\(provider.words.name), which gives no 'developer' tokens")
-    } else if reference.link == nil, words.contains(where: { $0 != .developer }) {
-      diagnostics.error(
+    guard let provider = type.provider else {
+      if words.contains(.developer), reference.ofProvider.vendsCredentials {
+        refuseDeveloper(at: position)
+      }
+      guard reference.link == nil, words.contains(where: { $0 != .developer }) else { return }
+      return diagnostics.error(
         at: position,
         "vend_tokens: [backend \(reference.name)] is no user pool, and has no tokens for programs")
     }
+    guard words.contains(.developer) else { return }
+    diagnostics.error(
+      at: position,
+      "vend_tokens: [backend \(reference.name)] is \(provider.words.article) "
+        + "\(provider.words.name), which gives no 'developer' tokens")
   }
 
   mutating func keep(_ socket: SocketSettings) { configuration.sockets[socket.path] = socket }

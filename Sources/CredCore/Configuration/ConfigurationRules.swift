@@ -2,17 +2,21 @@
 /// with a wrong value counts as present, because it has its own error already.
 extension ConfigurationReader {
   mutating func check(_ profile: ProfileSettings, _ section: INISection) {
-    if profile.impersonateSignedIn {
+    // Where programs get tokens alone, the keys of these rules are errors themselves.
+    let hasCredentials = !givesTokensAlone(profile, section)
+    if hasCredentials, profile.impersonateSignedIn {
       require("impersonate", with: "impersonate_signed_in", section)
     }
     checkEverybody(profile, section)
-    checkEndpoints(profile, section)
+    if hasCredentials { checkEndpoints(profile, section) }
     checkRegions(of: profile, section)
     if section["source_profile"] != nil {
       checkDerived(profile, section)
     } else {
       refuseKeysOfDerived(profile, section)
-      if profile.flow == .direct {
+      if !hasCredentials {
+        refuseClaims(profile, section)
+      } else if profile.flow == .direct {
         checkDirect(profile, section)
       } else {
         checkWebIdentity(profile, section)
@@ -112,14 +116,20 @@ extension ConfigurationReader {
   private mutating func checkTokens(_ profile: ProfileSettings, _ section: INISection) {
     let words = profile.vendTokens
     guard !words.isEmpty else { return }
-    // A client may bring the developer token itself.
-    if words != [.developer] { require("backend", with: "vend_tokens", section) }
+    let takesBackend = profile.flow != .direct || section["web_identity_token_file"] == nil
+    if section["backend"] == nil, !takesBackend {
+      diagnostics.error(
+        at: section.position(of: "vend_tokens"),
+        "vend_tokens: the tokens are those of a 'backend', which takes the place of "
+          + "'web_identity_token_file'")
+    } else if words != [.developer] {
+      // A client may bring the developer token itself.
+      require("backend", with: "vend_tokens", section)
+    }
     if profile.vendCredentials {
-      if words.contains(.developer) {
-        diagnostics.error(
-          at: section.position(of: "vend_tokens"),
-          "vend_tokens: 'developer' has an effect only beside 'vend_credentials = no'; else the "
-            + "developer token is given anyway")
+      // With a backend it goes by the backend's type.
+      if section["backend"] == nil, takesBackend, words.contains(.developer) {
+        refuseDeveloper(at: section.position(of: "vend_tokens"))
       }
     } else if section["identity_pool_id"] != nil || profile.flow == .direct {
       warnOfVended(words, by: profile.flow == .direct ? "STS" : "Cognito", section)
@@ -129,6 +139,14 @@ extension ConfigurationReader {
         at: section.position(of: "vend_tokens"),
         "vend_tokens: 'account' is about access tokens, and has no effect without 'access'")
     }
+  }
+
+  /// `vend_tokens = developer` beside `vend_credentials = yes`.
+  mutating func refuseDeveloper(at position: SourcePosition?) {
+    diagnostics.error(
+      at: position,
+      "vend_tokens: 'developer' has an effect only beside 'vend_credentials = no'; else the "
+        + "developer token is given anyway")
   }
 
   private mutating func checkEverybody(_ profile: ProfileSettings, _ section: INISection) {

@@ -60,12 +60,15 @@ extension ConfigurationReader {
 
   /// Profiles with an identity of their own.
   mutating func refuseKeysOfDerived(_ profile: ProfileSettings, _ section: INISection) {
-    for key in Self.keysOfDerivedAlone + Self.tags(of: section) {
-      require("source_profile", with: key, section)
+    for key in Self.keysOfDerivedAlone + Self.tags(of: section) where section[key] != nil {
+      diagnostics.error(
+        at: section.position(of: key),
+        "\(key): is for profiles with 'source_profile' alone: remove it")
     }
     if profile.flow != .direct, let entry = section["region"] {
       diagnostics.error(
-        at: entry.position, "region: requires 'source_profile' or 'flow = direct'")
+        at: entry.position,
+        "region: is for profiles with 'source_profile' or 'flow = direct' alone: remove it")
     }
   }
 

@@ -15,8 +15,8 @@ extension ConfigurationReader {
     for key in Self.keysOfPoolsAlone where section[key] != nil {
       diagnostics.error(
         at: section.position(of: key),
-        "\(key): cannot be combined with 'flow = direct', which has no identity pool: remove it, or "
-          + "take 'flow = basic' with an 'identity_pool_id'")
+        "\(key): cannot be combined with 'flow = direct', which has no identity pool: remove one of the "
+          + "two")
     }
     let flow = section.position(of: "flow")
     if section["role_arn"] == nil {

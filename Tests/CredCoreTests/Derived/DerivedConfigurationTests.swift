@@ -112,13 +112,15 @@ struct DerivedConfigurationTests {
   func keysOfDerivedProfilesNeedASource(_ key: String, _ value: String) {
     expect(
       CredCoreTests.problems(inProfile: "\(key) = \(value)"),
-      equals: ["credd.conf:3: \(key): requires 'source_profile'"])
+      equals: ["credd.conf:3: \(key): is for profiles with 'source_profile' alone: remove it"])
   }
 
   @Test func aPoolNamesItsRegionByItself() {
     expect(
       CredCoreTests.problems(inProfile: "region = eu-west-1"),
-      equals: ["credd.conf:3: region: requires 'source_profile' or 'flow = direct'"])
+      equals: [
+        "credd.conf:3: region: is for profiles with 'source_profile' or 'flow = direct' alone: remove it"
+      ])
   }
 
   @Test(arguments: [
@@ -160,6 +162,11 @@ struct DerivedConfigurationTests {
     ("duration = 1h\nregion = Ireland", "4: region: 'Ireland' is not a region of AWS such as"),
     ("duration = 1h\nsession_description = x", "4: session_description: 'x' is not 2 to 256"),
     ("\(role)\nexternal_id = a b", "4: external_id: 'a b' is not 2 to 1224 letters"),
+    (
+      "\(role)\nsession_tags.aws:team = x",
+      "4: session_tags.aws:team: 'aws:team' begins with 'aws:'"
+    ),
+    ("\(role)\nsession_tags.AWS:x = x", "4: session_tags.AWS:x: 'AWS:x' begins with 'aws:'"),
     ("\(role)\nsession_tags. = x", "4: session_tags.: a name must follow the dot"),
     ("\(role)\nsession_tags.a!b = x", "4: session_tags.a!b: 'a!b' is no tag's name"),
     ("\(role)\nsession_tags.a = x\\y", "4: session_tags.a: 'x\\y' holds a character that"),

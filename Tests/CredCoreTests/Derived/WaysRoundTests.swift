@@ -181,6 +181,10 @@ struct WaysRoundTests {
             + "developer token is given anyway"
         ])
     }
+    // Without credentials it would be refused all the same.
+    expect(
+      tokens("developer", "", Self.staff),
+      equals: ["3: vend_tokens: [backend b] is a user pool, which gives no 'developer' tokens"])
     // Other words are a provider's, and a provider has no developer tokens.
     expect(
       tokens("developer id", "vend_credentials = no", Self.http).contains(

@@ -114,8 +114,8 @@ struct DirectConfigurationTests {
     expect(
       problems("\(Self.usual)\n\(line)"),
       equals: [
-        "6: \(key): cannot be combined with 'flow = direct', which has no identity pool: remove it, or "
-          + "take 'flow = basic' with an 'identity_pool_id'"
+        "6: \(key): cannot be combined with 'flow = direct', which has no identity pool: remove one of "
+          + "the two"
       ])
   }
 
