@@ -76,11 +76,13 @@ public struct StatusReport: Sendable {
     let last =
       (isTerminal ? [] : ["LAST ERROR"]) + ["SIGNED IN BY"]
       + (hasDerived ? [DerivedText.header] : [])
+    // An identity is of no use without its end, nor a time.
+    let leastOfRefresh = sessions.map { time(of: refresh($0)).count }.max() ?? 0
     var table = TextTable(
       header: header + last,
-      shrinking: [(6, 11), (5, 9), (3, 12), (7, 12)] + (hasDerived ? [(8, 12)] : [])
+      shrinking: [(6, 11), (5, leastOfRefresh)] + (hasDerived ? [(8, 12)] : []) + [(7, 12)]
         + [(0, 8), (1, 8)],
-      optional: [6, 5, 3, 7] + (hasDerived ? [8] : []) + [1])
+      optional: [6, Self.identityColumn, 5, 7] + (hasDerived ? [8] : []) + [1])
     for session in sessions {
       table.append(
         cells(of: session) + (isTerminal ? [] : [TextTable.Cell(error(session))])
@@ -88,7 +90,22 @@ public struct StatusReport: Sendable {
           + (hasDerived ? [TextTable.Cell(DerivedText.words(session))] : []))
     }
     return head + "\n" + table.rendered(on: display)
+      + (table.shows(Self.identityColumn, on: display) ? "" : identities(on: display))
       + (isTerminal ? sessions.map { problem($0, on: display) }.joined() : "")
+  }
+
+  private static let identityColumn = 3
+
+  /// The identities of one user's sessions, where the table has no room for them. Of several users they would
+  /// be as many lines as the table has.
+  private func identities(on display: TextTable.Display) -> String {
+    guard Set(sessions.map(user)).count == 1 else { return "" }
+    let lines = sessions.flatMap { session in
+      guard let identity = session["IdentityId"]?.text else { return [String]() }
+      let text = PlainText.oneLine("identity of \(session["Profile"]?.text ?? "-"): \(identity)")
+      return WrappedText.lines(text, width: display.width)
+    }
+    return lines.isEmpty ? "" : "\n" + lines.map { $0 + "\n" }.joined()
   }
 
   /// A line for each region whose replica serves sessions.
@@ -111,7 +128,7 @@ public struct StatusReport: Sendable {
       TextTable.Cell(state, colour: Self.colour(ofState: state)),
       TextTable.Cell(session["IdentityId"]?.text),
       expiration(session["Expiration"]),
-      TextTable.Cell(refresh(session)),
+      TextTable.Cell(refresh(session), short: time(of: refresh(session))),
       TextTable.Cell(caller(session["LastCaller"])),
     ]
   }
@@ -154,11 +171,15 @@ public struct StatusReport: Sendable {
   }
 
   /// The time of the next refresh and its reason, or why there is none.
-  private func refresh(_ session: JSONValue) -> String? {
+  private func refresh(_ session: JSONValue) -> String {
     let time = session["NextRefresh"]
     let when = secondsAhead(time).map { RelativeTime.phrase(max(0, $0)) } ?? time?.text
-    let words = [when, session["NextRefreshReason"]?.text].compactMap(\.self)
-    return words.isEmpty ? nil : words.joined(separator: ", ")
+    return [when, session["NextRefreshReason"]?.text].compactMap(\.self).joined(separator: ", ")
+  }
+
+  /// `in 12 min` or `when somebody asks`, without the reason.
+  private func time(of refresh: String) -> String {
+    String(refresh.prefix { $0 != "," && $0 != ":" })
   }
 
   private func caller(_ caller: JSONValue?) -> String? {
@@ -214,6 +235,16 @@ public enum ProfileList {
     guard case .array(let profiles) = reply["Profiles"] else { return [] }
     return profiles.filter { !withCredentials || $0["Credentials"] != .bool(false) }
       .compactMap { $0["Profile"]?.text }
+  }
+
+  /// The actions on accounts that a profile offers; nil for a profile that is not in the list, and where the
+  /// daemon does not say it.
+  public static func offers(_ reply: JSONValue, _ name: String) -> [String]? {
+    guard case .array(let profiles) = reply["Profiles"],
+      let profile = profiles.first(where: { $0["Profile"]?.text == name }),
+      case .array(let actions) = profile["AccountActions"]
+    else { return nil }
+    return actions.compactMap(\.text)
   }
 
   /// The caller's session in a profile: without `all` a reply has no others.

@@ -5,8 +5,11 @@ public struct TextTable: Sendable {
   public struct Cell: Equatable, Sendable {
     public var text: String
     public var colour: Colour?
+    /// Stands for the text where that has no room; nil if it is cut there.
+    public var short: String?
 
-    public init(_ text: String?, colour: Colour? = nil) {
+    public init(_ text: String?, colour: Colour? = nil, short: String? = nil) {
+      self.short = short.map(PlainText.oneLine)
       // A cell is one line and never empty: an empty cell would shift the columns for scripts.
       let line = PlainText.oneLine(text ?? "")
       self.text = line.isEmpty ? "-" : line
@@ -41,7 +44,8 @@ public struct TextTable: Sendable {
   private let header: [String]
   /// The columns to shorten, in this order, until the line fits, with their least widths.
   private let shrinking: [(column: Int, least: Int)]
-  /// The columns to omit, in this order, if the line does not fit even when shortened.
+  /// The columns to omit, in this order, if the line does not fit even when shortened. One that fits all the
+  /// same when others were omitted stays.
   private let optional: [Int]
   private var rows: [[Cell]] = []
 
@@ -60,19 +64,36 @@ public struct TextTable: Sendable {
 
 extension TextTable {
   private static let gap = 2
+  /// So many columns more than the short form has show something of the rest.
+  private static let roomOfReason = 16
 
   public func rendered(on display: Display) -> String {
-    var left = optional[...]
-    var columns = Array(header.indices)
-    var widths = columnWidths(columns, fitting: display.width)
-    while let width = display.width, Self.lineWidth(widths, columns) > width,
-      let next = left.popFirst()
-    {
-      columns.removeAll { $0 == next }
-      widths = columnWidths(columns, fitting: width)
-    }
+    let columns = columns(fitting: display.width)
+    let widths = columnWidths(columns, fitting: display.width)
     let lines = [header.map { Cell($0) }] + rows
     return lines.map { line($0, columns, widths, display) }.joined()
+  }
+
+  /// Whether a column is shown there.
+  func shows(_ column: Int, on display: Display) -> Bool {
+    columns(fitting: display.width).contains(column)
+  }
+
+  private func columns(fitting width: Int?) -> [Int] {
+    let all = Array(header.indices)
+    guard let width else { return all }
+    func fit(_ columns: [Int]) -> Bool {
+      Self.lineWidth(columnWidths(columns, fitting: width), columns) <= width
+    }
+    var omitted: [Int] = []
+    for column in optional where !fit(all.filter { !omitted.contains($0) }) {
+      omitted.append(column)
+    }
+    for column in omitted.dropLast().reversed() {
+      let fewer = omitted.filter { $0 != column }
+      if fit(all.filter { !fewer.contains($0) }) { omitted = fewer }
+    }
+    return all.filter { !omitted.contains($0) }
   }
 
   private static func lineWidth(_ widths: [Int], _ columns: [Int]) -> Int {
@@ -100,7 +121,7 @@ extension TextTable {
     var line = ""
     for column in columns {
       let cell = cells[column]
-      let text = Self.fitted(cell.text, to: widths[column], display.ellipsis)
+      let text = Self.fitted(cell, to: widths[column], display.ellipsis)
       line += display.hasColour ? cell.colour?.painted(text) ?? text : text
       if column != columns.last {
         line += String(repeating: " ", count: widths[column] - text.count + Self.gap)
@@ -109,8 +130,12 @@ extension TextTable {
     return line + "\n"
   }
 
-  private static func fitted(_ text: String, to width: Int, _ ellipsis: String) -> String {
-    text.count <= width ? text : text.prefix(width - ellipsis.count) + ellipsis
+  private static func fitted(_ cell: Cell, to width: Int, _ ellipsis: String) -> String {
+    guard cell.text.count > width else { return cell.text }
+    if let short = cell.short, short.count <= width, width < short.count + roomOfReason {
+      return short
+    }
+    return cell.text.prefix(width - ellipsis.count) + ellipsis
   }
 }
 
@@ -142,8 +167,9 @@ enum WrappedText {
 
 /// Makes text from outside safe for a terminal.
 public enum PlainText {
-  /// The most characters of an error line. A longer text from a daemon or a backend is cut.
-  public static let lengthLimit = 1000
+  /// The most characters of an error line: AWS's longest text, with an advice. A longer text from a daemon or
+  /// a backend is cut.
+  public static let lengthLimit = 2000
 
   /// The text on one line of at most ``lengthLimit`` characters. Both control characters, which
   /// could control a terminal, and format characters, which could reorder or hide text, are

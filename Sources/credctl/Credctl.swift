@@ -76,6 +76,7 @@ struct Credctl: ParsableCommand {
   var socket: String?
 
   func run() throws {
+    StandardStream.error.report(MainVerbs.text)
     throw Failure(.usage, "a verb is missing: see 'credctl help'")
   }
 

@@ -101,6 +101,16 @@ struct StatusReportTests {
       equals: "credd 1, pid 7\nno sessions of root; --all shows every user's\n")
   }
 
+  @Test func theActionsOfAProfileAreKnownWhereTheDaemonSaysThem() throws {
+    let reply = try JSONValue.parse(
+      Array(
+        #"{"Profiles":[{"Profile":"a","AccountActions":["get"]},{"Profile":"b","AccountActions":[]},{"Profile":"c"}]}"#
+          .utf8))
+    expect(ProfileList.offers(reply, "a"), equals: ["get"])
+    expect(ProfileList.offers(reply, "b"), equals: [])
+    expect(ProfileList.offers(reply, "c") == nil && ProfileList.offers(reply, "d") == nil)
+  }
+
   @Test func showsTheUptime() throws {
     let daemon = try JSONValue.parse(Array(#"{"Version":"1","Pid":3,"Uptime":7300}"#.utf8))
     expect(DaemonLine(daemon).text, equals: "credd 1, pid 3, up 2 h")
@@ -169,6 +179,32 @@ struct StatusReportTests {
     expect(text.filter { $0 != "\n" && $0 != " " }.contains(String(repeating: "Long", count: 40)))
   }
 
+  /// A part of an identity, or of a time, is of no use.
+  @Test func whatMattersIsNotCut() throws {
+    let identity = "us-east-1:6a1f0000-1111-2222-3333-444455556666"
+    let one = Self.session.replacing("us-east-1:1", with: identity)
+    expect(
+      try report(one, width: 80),
+      equals: """
+        credd 1.2, pid 7
+
+        PROFILE  USER   STATE     EXPIRES    REFRESH    LAST CALLER  SIGNED IN BY
+        work     alice  signedIn  in 42 min  in 12 min  app.service  oidc as al@x.com (…
+
+        identity of work: \(identity)
+
+        """)
+    let wide = try report(one, width: 120)
+    expect(wide.contains("\nwork     alice  signedIn  \(identity)  in 42 min"), "\(wide)")
+    expect(try report(one, width: 160).contains("in 12 min, half of the lifetime"))
+    // Of many users' sessions they would be as many lines again.
+    let two = one + "," + one.replacing("alice", with: "bob")
+    expect(!(try report(two, width: 80).contains(identity)))
+    let idle = one.replacing(#""NextRefresh":"2026-01-01T00:12:00Z","#, with: "")
+      .replacing("half of the lifetime", with: "when somebody asks, after a failure")
+    expect(try report(idle, width: 80).contains("  when somebody asks  "))
+  }
+
   @Test func showsErrorsBelowTheTableOnATerminal() throws {
     let failed = Self.session.replacing(
       "null",
@@ -179,7 +215,7 @@ struct StatusReportTests {
         credd 1.2, pid 7
 
         PROFILE  USER   STATE     IDENTITY     EXPIRES    REFRESH    SIGNED IN BY
-        work     alice  signedIn  us-east-1:1  in 42 min  in 12 mi…  oidc as al@x.com (…
+        work     alice  signedIn  us-east-1:1  in 42 min  in 12 min  oidc as al@x.com (…
 
         work of alice: 3 min ago: Timeout: no answer
 

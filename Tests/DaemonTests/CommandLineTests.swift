@@ -96,6 +96,15 @@ struct CommandLineTests {
     expect(process.errors, equals: "credctl: \(message)\n")
   }
 
+  @Test func aloneItNamesItsMainVerbs() throws {
+    let process = try ChildProcess([Programs.credctl])
+    expect(try process.wait(), equals: 64)
+    expect(process.output, equals: "")
+    let lines = process.errors.split(separator: "\n")
+    expect(lines.contains { $0.hasPrefix("  credctl login  ") }, "\(lines)")
+    expect(lines.last, equals: "credctl: a verb is missing: see 'credctl help'")
+  }
+
   /// What comes after '--' is the command's.
   @Test(arguments: ["exec", "serve"])
   func theUsageShowsOptionsBeforeTheCommand(_ verb: String) throws {

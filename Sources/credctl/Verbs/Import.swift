@@ -11,7 +11,7 @@ struct Import: ParsableCommand {
       amplify_outputs.json of Amplify; which it is shows in its content. Comments in the output \
       say what remains to be filled in.
 
-        credctl import --profile work awsconfiguration.json > /etc/credd/credd.conf.d/work.conf
+        credctl import --profile work awsconfiguration.json > work.conf
       """)
 
   @Option(

@@ -17,10 +17,10 @@ struct Login: SessionVerb {
 
         credctl login --profile work
         credctl login --profile work --browser
-        credctl login --profile work --paste     (over ssh: the browser is elsewhere)
+        credctl login --profile work --paste     (over ssh: a browser elsewhere)
         credctl login --profile work --device    (a code to type on a phone)
         credctl login --profile work --username alice
-        credctl login --profile work --username alice --login facebook=@facebook.token
+        credctl login work --username alice --login facebook=@facebook.token
         backend-cli token | credctl login --identity-id us-east-1:… --token-stdin
         credctl login --login google=@/run/user/1000/google.jwt
       """)

@@ -15,8 +15,8 @@ struct Respond: Verb {
         oathtool --totp -b @secret | credctl respond 5f1c… code=-
         credctl respond 5f1c… choice=SMS_MFA
         credctl respond 5f1c… confirm=true
-        credctl respond 5f1c… response=-      (the address at which a browser ended)
-        credctl respond 5f1c… password=@/run/user/1000/new attributes.email=@/run/user/1000/email
+        credctl respond 5f1c… response=-   (the address at which a browser ended)
+        credctl respond 5f1c… password=@new attributes.email=@email
       """)
 
   @ParentCommand var program: Credctl
