@@ -39,6 +39,8 @@ public protocol BackendKind: Sendable, Equatable {
 
   // Accounts.
 
+  /// The actions that users may do on their accounts.
+  var accountActions: [AccountAction] { get }
   /// Why this action is not allowed at the backend; nil if it is.
   ///
   /// - Parameter place: the text that names the backend in the message.
@@ -105,6 +107,8 @@ extension BackendKind {
   public var deviceScopes: [String]? { nil }
   public var required: [RequiredClaim] { [] }
   public var signInSettings: any BackendKind { self }
+
+  public var accountActions: [AccountAction] { [] }
 
   public func refusal(of input: AccountInput, at place: String) -> ProtocolError? {
     guard case .signUp(let signUp) = input else {

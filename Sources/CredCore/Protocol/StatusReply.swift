@@ -88,6 +88,12 @@ extension JSONWriter {
         writer.field("IdentityProviders", profile.identityProviders)
       }
     }
+    if let actions = profile.accountActions {
+      key("AccountActions")
+      beginArray()
+      for action in actions { string(action.rawValue) }
+      endArray()
+    }
     endObject()
   }
 
@@ -130,6 +136,8 @@ public struct ProfileReport: Sendable, Equatable {
   public var derived: DerivedReport?
   /// Whether programs get its credentials, and not only those of derived profiles.
   public var givesCredentials = true
+  /// The actions of `account`; nil where nothing is said of them.
+  public var accountActions: [AccountAction]?
 
   public init(
     name: String, means: [SignInMeans], redirectURIs: [String] = [],

@@ -1,4 +1,9 @@
 extension Profile {
+  /// The actions of `account` here. A derived profile has none: the sign-in is its source's.
+  public var accountActions: [AccountAction] {
+    source == nil ? backend?.kind.accountActions ?? [] : []
+  }
+
   /// Why this action is not allowed at the profile's backend; nil if it is.
   public func refusal(of account: AccountRequest) -> ProtocolError? {
     guard let backend else {

@@ -107,6 +107,7 @@ final class Reports {
         identityProviders: place.signInProfile.browser?.identityProviders ?? [])
       report.derived = DerivedReport(profile)
       report.givesCredentials = profile.settings.vendCredentials
+      report.accountActions = profile.accountActions
       return report
     }
   }

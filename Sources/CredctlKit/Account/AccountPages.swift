@@ -20,6 +20,7 @@ public struct AccountPages: Sendable {
 
   private let list: List
   private var elements: [JSONValue] = []
+  private var last: [JSONMember] = []
   private var count = 0
   /// Where the next page begins; nil after the last one.
   public private(set) var next: String?
@@ -31,12 +32,29 @@ public struct AccountPages: Sendable {
   /// - Throws: if there are too many pages.
   public mutating func add(_ reply: JSONValue) throws(Failure) {
     if case .array(let elements) = reply[list.member] { self.elements += elements }
+    if case .object(let members) = reply { last = members }
     count += 1
     let before = next
     next = reply["Next"]?.text
     guard next == nil || next != before && count < Self.most else {
       throw Failure(.unavailable, "the user pool's list of \(list.rawValue) has no end")
     }
+  }
+
+  /// Whether there was only one page.
+  public var isOnePage: Bool { count == 1 && next == nil }
+
+  /// One reply with what all pages list, and the other members of the last page, as a line of JSON.
+  public var line: [UInt8] {
+    var writer = JSONWriter()
+    writer.beginObject()
+    for member in last where member.key != "Next" {
+      writer.key(member.key)
+      writer.value(member.key == list.member ? .array(elements) : member.value)
+    }
+    writer.endObject()
+    writer.endLine()
+    return writer.bytes
   }
 
   /// A table of everything that is listed.

@@ -30,6 +30,22 @@ struct AccountPagesTests {
     expect(AccountPages(of: .sessions).rendered(on: display, now: now), equals: "no sessions\n")
   }
 
+  @Test func allPagesAreOneLineOfJSON() throws {
+    var pages = AccountPages(of: .devices)
+    try pages.add(
+      try reply(#"{"Version":1,"Devices":[{"Device":"a","Count":1.50}],"Next":"n","Id":1}"#))
+    expect(!pages.isOnePage)
+    try pages.add(try reply(#"{"Version":1,"Devices":[{"Device":"b","This":true}],"Id":2}"#))
+    expect(!pages.isOnePage)
+    expect(
+      String(decoding: pages.line, as: UTF8.self),
+      equals: #"{"Version":1,"Devices":[{"Device":"a","Count":1.50},{"Device":"b","This":true}],"#
+        + "\"Id\":2}\n")
+    var one = AccountPages(of: .devices)
+    try one.add(try reply(#"{"Version":1,"Devices":[]}"#))
+    expect(one.isOnePage)
+  }
+
   @Test func sessionsWithoutAnEndAreAFault() throws {
     var pages = AccountPages(of: .sessions)
     try pages.add(try reply(#"{"Sessions":[],"Next":"n"}"#))

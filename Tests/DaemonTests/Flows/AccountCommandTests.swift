@@ -45,6 +45,21 @@ struct AccountCommandTests {
     try #require(confirmed.status == 0, "\(confirmed)")
   }
 
+  @Test(arguments: [
+    ["change-password"], ["sign-up", "--username", "carol"], ["confirm", "--username", "carol"],
+    ["reset-password", "--username", "carol"], ["set-attributes", "email"], ["delete"],
+  ])
+  func whatIsNotOfferedIsRefusedBeforeAnythingIsTyped(_ words: [String]) throws {
+    let host = try host("account_actions = get")
+    let terminal = try TerminalProcess(
+      [Programs.credctl, "--socket", host.socketPath, "account", "default"] + words)
+    expect(try terminal.end(), equals: 77, "\(terminal.text)")
+    expect(
+      terminal.text.contains("profile 'default' does not offer the action '\(words[0])'"),
+      "\(terminal.text)")
+    expect(!terminal.text.contains("assword for"), "\(terminal.text)")
+  }
+
   @Test func aUserSignsUpConfirmsAndSignsIn() throws {
     let host = try host()
     let terminal = try TerminalProcess(

@@ -52,6 +52,8 @@ extension HTTPBackendSettings: BackendKind {
     url.needsUserName || (sendsUserIdentifier && loginURL == nil && userIdentifier.needsUserName)
   }
 
+  public var accountActions: [AccountAction] { registerURL == nil ? [] : [.signUp] }
+
   public func refusalOfSignUp(_ signUp: SignUp, at place: String) -> ProtocolError? {
     registerURL == nil ? .noRegisterURL(at: place) : nil
   }

@@ -45,6 +45,8 @@ extension AWSSampleBackendSettings: BackendKind {
     }
   }
 
+  public var accountActions: [AccountAction] { [.signUp] }
+
   public func refusalOfSignUp(_ signUp: SignUp, at place: String) -> ProtocolError? {
     do throws(InvalidInput) {
       try SampleServer.check(signUp.username, signUp.password)

@@ -73,10 +73,20 @@ extension AccountVerb {
       secret: hasSecret ? delivery : .none)
   }
 
-  /// Lets the daemon refuse a profile that does not exist or is not open to the user, before the
-  /// user types anything. Whether the profile allows the action, the daemon says only when it gets
-  /// the whole request.
-  func checkProfile() throws(Failure) {
+  /// Refuses a profile that does not exist, is not open to the user or does not offer the action, before the
+  /// user types anything: the daemon itself says that of the action only when it gets the whole request.
+  ///
+  /// - Parameter asks: whether the user will be asked for anything.
+  func checkOffer(asks: Bool = true) throws(Failure) {
+    guard asks else { return }
+    if let list = try? client.profiles().reply, let offers = ProfileList.offers(list, profile) {
+      guard !offers.contains(Self.action.rawValue) else { return }
+      throw Failure(
+        .notPermitted,
+        "profile '\(profile)' does not offer the action '\(Self.action.rawValue)': see account_actions"
+      )
+    }
+    // One that is not in the list, or an older daemon.
     _ = try client.ask(
       RequestLine(operation: "identity", profile: profile).finished(), for: .session,
       profile: profile, seconds: WaitLimits.margin, secret: .none)
@@ -88,16 +98,16 @@ extension AccountVerb {
     try StandardStream.output.write(text())
   }
 
-  /// Prints a list that comes in pages: a table, or each of the daemon's lines.
+  /// Prints a list that comes in pages: a table, or one line of JSON.
   func printPages(of list: AccountPages.List) throws {
     var pages = AccountPages(of: list)
     repeat {
       let after = pages.next
       let answer = try ask(hasSecret: false) { if let after { $0.add("after", after) } }
       try pages.add(answer.reply)
-      if account.json { try answer.print() }
+      if account.json, pages.isOnePage { return try answer.print() }
     } while pages.next != nil
-    guard !account.json else { return }
+    guard !account.json else { return try StandardStream.output.write(pages.line[...]) }
     try StandardStream.output.write(
       pages.rendered(on: StandardStream.output.display, now: Clock.wallTime))
   }

@@ -9,7 +9,7 @@ struct MFAAction: AccountVerb {
     """
     Factors: SMS_MFA, EMAIL_OTP, SOFTWARE_TOKEN_MFA, which 'totp' sets up.
 
-      credctl account staff mfa --enabled SOFTWARE_TOKEN_MFA --preferred SOFTWARE_TOKEN_MFA
+      credctl account staff mfa --preferred SOFTWARE_TOKEN_MFA
       credctl account staff mfa --enabled none
     """)
 

@@ -11,7 +11,7 @@ struct SignUpAction: AccountVerb {
     are named alone are asked for.
 
       credctl account staff sign-up --username alice --attribute email
-      credctl account sign-up --username alice --attribute Invitation=@/run/user/1000/invitation
+      credctl account sign-up --username alice --attribute Invitation=@invitation
     """)
 
   @ParentCommand var program: Credctl
@@ -33,7 +33,7 @@ struct SignUpAction: AccountVerb {
   func run() throws {
     let texts = try metadata.entries
     let username = try name.given()
-    if !passwordStdin { try checkProfile() }
+    try checkOffer(asks: !passwordStdin)
     let attributes = try AttributeValues.read(
       attribute, option: "--attribute", inputIsTaken: passwordStdin)
     let password = try NewPassword.read(
@@ -62,6 +62,7 @@ struct ConfirmAction: AccountVerb {
   func run() throws {
     let texts = try metadata.entries
     let username = try name.given()
+    try checkOffer(asks: !code.codeStdin)
     let code = try code.read("Code for the account \(username): ")
     let answer = try ask { request in
       request.add("username", username)
@@ -139,6 +140,7 @@ struct ResetPasswordAction: AccountVerb {
   func run() throws {
     let texts = try metadata.entries
     let username = try name.given()
+    try checkOffer(asks: !code.codeStdin)
     let code = try code.read("Code for the account \(username): ")
     let password = try NewPassword.read(
       "New password of \(username) for profile \(profile): ", isOnInput: passwordStdin)

@@ -31,6 +31,7 @@ struct ChangePasswordAction: AccountVerb {
   var passwordStdin = false
 
   func run() throws {
+    try checkOffer(asks: !passwordStdin)
     let old =
       try passwordStdin
       ? SecretText.password(SecretInput.line())
@@ -62,6 +63,7 @@ struct SetAttributesAction: AccountVerb {
 
   func run() throws {
     let texts = try metadata.entries
+    try checkOffer(asks: attributes.contains { !$0.contains("=") })
     let values = try AttributeValues.read(attributes, option: "set-attributes")
     let answer = try ask { request in
       request.add("attributes", values)
@@ -147,6 +149,7 @@ struct DeleteAction: AccountVerb {
 
   func run() throws {
     if !yes {
+      try checkOffer()
       let question = Question.Item(
         "yes", "Delete your account of profile \(profile) for good? (yes/no) ", .decision)
       guard try ask(question, instead: "use '--yes'") == Secret("yes") else {
