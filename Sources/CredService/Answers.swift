@@ -161,6 +161,7 @@ final class Answers {
     if checks.give(session, turn, error) { return }
     // Only the user may read the text of an upstream about that user.
     let isOwner = turn.client.peer.uid == session.key.uid
+    if let told = refusalOfRoot(error, session, turn) { return turn.refuse(told) }
     if error.code == .signInRequired, session.source != nil, turn.client.http == nil {
       return turn.refuse(
         session.profile.signInRequired(
@@ -168,6 +169,38 @@ final class Answers {
           mayUseSource: isOwner && admittance.mayUse(session.profile.root, turn.client, turn.now)))
     }
     turn.refuse(isOwner ? error : error.forOthers)
+  }
+
+  /// The users who are named to root, at most.
+  private static let mostUsers = 3
+
+  /// The refusal of root, who is a user like the others, where others are signed in: who runs a program by
+  /// sudo wants their session. Nobody else hears of other users. Nil for all other refusals.
+  private func refusalOfRoot(
+    _ error: ProtocolError, _ session: Session, _ turn: Turn
+  ) -> ProtocolError? {
+    guard error.code == .signInRequired, session.key.uid == 0, turn.client.peer.uid == 0,
+      turn.client.http == nil, turn.door.cap == nil
+    else { return nil }
+    var users: [String] = []
+    sessions.order.walk(after: .before(1)) { other in
+      if other.key.profile == session.key.profile, case .signedIn = other.machine.state {
+        users.append(other.userName ?? "\(other.key.uid)")
+      }
+      return users.count <= Self.mostUsers
+    }
+    guard let first = users.first else { return nil }
+    let more = users.count > Self.mostUsers ? " and others" : ""
+    let who =
+      users.count == 1
+      ? "\(first) has" : users.prefix(Self.mostUsers).joined(separator: ", ") + "\(more) have"
+    let source = session.profile.root.settings.name
+    var told = error
+    told.message =
+      "root has no session in '\(session.key.profile)'; \(who) one: run it without sudo, or sign in as "
+      + "root with 'credctl login \(source)'"
+    if session.source != nil { told.reason = SignInReason.derivedProfile }
+    return told
   }
 
   /// Why a profile's credentials are for those of the profiles alone that are derived from it; nil where
