@@ -10,7 +10,7 @@
 
 #define FUNCTIONS(X)                                                                              \
   X(global_init)                                                                                  \
-  X(easy_init) X(easy_cleanup) X(easy_setopt) X(easy_getinfo)                                     \
+  X(easy_init) X(easy_cleanup) X(easy_setopt) X(easy_getinfo) X(easy_strerror)                    \
   X(slist_append) X(slist_free_all)                                                               \
   X(multi_init) X(multi_cleanup) X(multi_setopt) X(multi_add_handle) X(multi_remove_handle)       \
   X(multi_socket_action) X(multi_socket_all) X(multi_info_read)                                   \
@@ -119,10 +119,18 @@ CURLcode credd_curl_set_connect_callbacks(CURL *easy, curl_sockopt_callback begi
                             : if_known(curl.easy_setopt(easy, CURLOPT_PREREQDATA, context));
 }
 
-int credd_curl_os_error(CURL *easy) {
+long credd_curl_number(CURL *easy, CURLINFO info) {
   long number = 0;
-  return curl.easy_getinfo(easy, CURLINFO_OS_ERRNO, &number) == CURLE_OK ? (int)number : 0;
+  return curl.easy_getinfo(easy, info, &number) == CURLE_OK ? number : 0;
 }
+
+int credd_curl_lacks_connection(CURL *easy) {
+  double found = 0, connected = 0;
+  return curl.easy_getinfo(easy, CURLINFO_NAMELOOKUP_TIME, &found) == CURLE_OK && found > 0 &&
+         curl.easy_getinfo(easy, CURLINFO_CONNECT_TIME, &connected) == CURLE_OK && connected == 0;
+}
+
+const char *credd_curl_words(CURLcode result) { return curl.easy_strerror(result); }
 
 CURLcode credd_curl_set_error_text(CURL *easy, char *text) {
   return curl.easy_setopt(easy, CURLOPT_ERRORBUFFER, text);

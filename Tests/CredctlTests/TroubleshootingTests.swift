@@ -94,6 +94,7 @@ struct TroubleshootingTests {
       servers.map { server in
         var failure = failure
         if failure.kind == .otherHost { failure.certificateNames = ["other.example"] }
+        failure.proxy = Proxy.Place(variable: "https_proxy", address: "proxy.example.com:3128")
         return FailureTable.transport(failure, at: server)
       }
     }
@@ -102,7 +103,13 @@ struct TroubleshootingTests {
       failure.ownFile = file
       return FailureTable.transport(failure, at: servers[0])
     }
-    return [FailureTable.transport(.nameResolution, at: region)] + named + files + general
+    let proxies = [407, 403, 503, 400].map { status in
+      var failure = TransportFailure(.proxyRefused)
+      failure.proxy = Proxy.Place(variable: "https_proxy", address: "proxy.example.com:3128")
+      failure.proxyStatus = status
+      return FailureTable.transport(failure, at: servers[0])
+    }
+    return [FailureTable.transport(.nameResolution, at: region)] + named + proxies + files + general
   }
 
   private static func server(_ url: String, _ origin: HostOrigin) -> CalledServer? {

@@ -41,8 +41,12 @@ CURLcode credd_curl_set_narrator(CURL *easy, curl_debug_callback callback, void 
 // established, including TLS, or when a kept connection is used; before libcurl 7.80 never.
 CURLcode credd_curl_set_connect_callbacks(CURL *easy, curl_sockopt_callback begins,
                                           curl_prereq_callback ends, void *context);
-// The errno of the last failed connect; 0 if there is none.
-int credd_curl_os_error(CURL *easy);
+// A number that a transfer has: 0 if there is none, or if this libcurl does not know it.
+long credd_curl_number(CURL *easy, CURLINFO info);
+// Whether the transfer knew the address of the server, or of its proxy, and got no connection.
+int credd_curl_lacks_connection(CURL *easy);
+// libcurl's text for a result, which is the same for all transfers.
+const char *credd_curl_words(CURLcode result);
 // Sets the memory for libcurl's error text: CURL_ERROR_SIZE bytes that must outlive the handle.
 CURLcode credd_curl_set_error_text(CURL *easy, char *text);
 

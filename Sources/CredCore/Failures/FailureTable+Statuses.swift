@@ -59,9 +59,9 @@ extension FailureTable {
       + "portal or a proxy", .operatorMustAct)
   private static let webPageMessage =
     " answered with a web page; check for a captive portal or a proxy"
-  /// 407, which only a proxy sends (RFC 9110 §15.5.8).
+  /// 407, which only a proxy sends (RFC 9110 §15.5.8). That of an `https://` request does not come as a reply.
   static let proxyRefuses = unavailable(
-    " cannot be reached: the proxy wants a user name and password; check the proxy",
+    " cannot be reached: the proxy wants a user name and password; set them in http_proxy",
     .operatorMustAct, evidence: .likely)
   static let redirect = unavailable(
     " wants to redirect, which credd does not follow; check the URL, or for a captive portal",

@@ -5,10 +5,7 @@ extension FailureTable {
   static func transport(_ failure: TransportFailure, at server: CalledServer? = nil) -> Row {
     switch failure.kind {
     case .nameResolution: noSuchHost(server)
-    case .proxyResolution:
-      unavailable(
-        " cannot be reached: the proxy's host name cannot be resolved; check https_proxy and http_proxy "
-          + "of credd.service, and DNS", .operatorMustAct, evidence: .certain)
+    case .proxyVariable, .proxyResolution, .proxyConnect, .proxyRefused: proxy(failure)
     case .connect: unreachable(server)
     case .tls, .notTLS, .certificate, .otherHost, .ownFile, .clientRefused:
       encryption(failure, server)
@@ -36,10 +33,11 @@ extension FailureTable {
   /// libcurl does not say whether DNS has no such name or does not answer.
   private static func noSuchHost(_ server: CalledServer?) -> Row {
     let general = ": its host name cannot be resolved"
-    let network = "check the network and DNS"
     guard let server else {
       return unavailable("\(general); check the URL, the network and DNS", evidence: .certain)
     }
+    let proxy = server.isEncrypted ? "https_proxy" : "http_proxy"
+    let network = "check the network and DNS, or name this network's proxy in \(proxy)"
     let advice = "\(server.originAdvice); if it is right, \(network)"
     var row = unavailable(": \(server.host): no such host\(advice)", evidence: .certain)
     if !server.isPublic { row.messageForOthers = general + advice }
@@ -63,6 +61,51 @@ extension FailureTable {
       return ""
     }
     return ": the port may want https://"
+  }
+
+  // MARK: The proxy
+
+  /// Its user name and its password are named nowhere.
+  private static func proxy(_ failure: TransportFailure) -> Row {
+    let variable = failure.proxy?.variable ?? "https_proxy"
+    let proxy = failure.proxy.map { "the proxy \($0.address)" } ?? "the proxy"
+    switch failure.kind {
+    case .proxyVariable:
+      return Row(
+        .permanentConfiguration, nil, .operatorMustAct,
+        " was not called: \(variable) of credd.service names no proxy that can be used; correct it")
+    case .proxyResolution:
+      return unavailable(
+        " cannot be reached: \(proxy): no such host; check \(variable) of credd.service, and DNS",
+        .operatorMustAct, evidence: .certain)
+    case .proxyRefused: return refusal(by: proxy, variable, status: failure.proxyStatus)
+    default:
+      return unavailable(
+        " cannot be reached: no connection to \(proxy); check \(variable) of credd.service",
+        .operatorMustAct, evidence: .certain)
+    }
+  }
+
+  /// - Parameter status: nil if the proxy does not speak HTTP, or gave no reason.
+  private static func refusal(by proxy: String, _ variable: String, status: Int?) -> Row {
+    let answer = status.map { "answered \($0)" } ?? "refused to connect"
+    let start = " cannot be reached: \(proxy) \(answer)"
+    switch status {
+    case 407?:
+      return unavailable(
+        "\(start): set user and password in \(variable) of credd.service", .operatorMustAct,
+        evidence: .certain)
+    case 403?:
+      return unavailable(
+        "\(start): it must let this host through to the server", .operatorMustAct,
+        evidence: .certain)
+    case 502?, 503?, 504?:
+      return unavailable(
+        "\(start), so it does not reach the server; it is tried again", evidence: .certain)
+    default:
+      return unavailable(
+        "\(start); check \(variable) of credd.service", .operatorMustAct, evidence: .certain)
+    }
   }
 
   // MARK: TLS

@@ -56,7 +56,8 @@ enum RemoteText {
   /// (36 after the colon) and role ARNs have separators that end a run.
   private static let secretRun = 24
 
-  /// The text without control characters, line breaks and possible tokens; nil if nothing is left.
+  /// The text without control characters, line breaks, possible tokens, and users and passwords of URLs;
+  /// nil if nothing is left.
   ///
   /// - Parameters:
   ///   - sent: secrets that are hidden too, even short parts.
@@ -66,7 +67,7 @@ enum RemoteText {
     most: Int = maximumLength
   ) -> String? {
     // The rest of a long message is not read.
-    line(of: sent.hide(in: bytes.prefix(4096)), most) { words in
+    line(of: URLLogins.removed(from: Array(sent.hide(in: bytes.prefix(4096)))), most) { words in
       let names = sent.names.union(PublicName.authorizations(in: words))
       return { withoutSecrets($0, names) }
     }

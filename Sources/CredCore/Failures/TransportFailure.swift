@@ -3,8 +3,12 @@ public struct TransportFailure: Error, Sendable, Hashable, CaseIterable {
   public let kind: Kind
   /// The system's or the TLS library's reason, for the user.
   public var reason: String?
-  /// The HTTP library's text, for operators: it may contain addresses.
+  /// The server, the proxy and the HTTP library's result, for operators.
   public var detail: String?
+  /// The proxy by which the request was to go; nil without one.
+  public var proxy: Proxy.Place?
+  /// The status with which the proxy refused to connect to the server.
+  public var proxyStatus: Int?
   /// The names in the certificate of a server for another host, or the first of them.
   public var certificateNames: [String] = []
   /// How many more names are in the part of the certificate that is read.
@@ -38,10 +42,16 @@ public struct TransportFailure: Error, Sendable, Hashable, CaseIterable {
   public static let noLibrary = Self(.noLibrary)
   public static let fileOverdue = Self(.fileOverdue)
 
+  /// The request was not sent: a variable of the environment names a proxy that cannot be read.
+  public init(unreadable variable: InvalidInput) {
+    self.init(.proxyVariable, reason: variable.reason)
+    proxy = Proxy.Place(variable: variable.field, address: "")
+  }
+
   /// The library's reason, where the table's words do not say it already.
   var fact: String? {
     switch kind {
-    case .nameResolution, .notTLS, .otherHost: nil
+    case .nameResolution, .proxyResolution, .notTLS, .otherHost: nil
     default: reason
     }
   }
@@ -57,9 +67,15 @@ extension TransportFailure {
   public enum Kind: Sendable, Hashable, CaseIterable {
     /// The host name could not be resolved.
     case nameResolution
+    /// The environment names a proxy that cannot be read.
+    case proxyVariable
     /// The proxy's host name could not be resolved.
     case proxyResolution
-    /// No connection: it was refused, the host is unreachable, or the proxy refused.
+    /// No connection to the proxy.
+    case proxyConnect
+    /// The proxy does not connect to the server.
+    case proxyRefused
+    /// No connection: it was refused, or the host is unreachable.
     case connect
     /// The TLS handshake failed for another reason than the certificate.
     case tls

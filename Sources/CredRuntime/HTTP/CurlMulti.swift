@@ -88,12 +88,30 @@ internal import Glibc
     _ request: HTTPRequest, _ settings: HTTPSettings,
     _ completion: @escaping (Result<HTTPReply, TransportFailure>) -> Void
   ) {
+    do throws(InvalidInput) {
+      let proxy = try Proxy.chosen(for: request, settings, variable: Self.variable)
+      send(request, settings, proxy, completion)
+    } catch {
+      failLater { completion(.failure(TransportFailure(unreadable: error))) }
+    }
+  }
+
+  private static func variable(_ name: String) -> String? {
+    guard let value = unsafe getenv(name) else { return nil }
+    return unsafe String(cString: value)
+  }
+
+  private func send(
+    _ request: HTTPRequest, _ settings: HTTPSettings, _ proxy: Proxy?,
+    _ completion: @escaping (Result<HTTPReply, TransportFailure>) -> Void
+  ) {
     // A new handle each time, because a kept one would keep the last reply in its buffer.
     // Connections, TLS sessions and names live in `multi` and `tlsSessions`.
     guard let handle = unsafe credd_curl_easy() else {
       return failLater { completion(.failure(.connect)) }
     }
-    let transfer = unsafe HTTPTransfer(handle, limit: settings.replyLimit, done: completion)
+    let transfer = unsafe HTTPTransfer(
+      handle, limit: settings.replyLimit, proxy: proxy, done: completion)
     unsafe transfers[handle] = transfer
     transfer.connects = { [unowned self, unowned transfer] isConnecting in
       tick?.note(transfer, isConnecting: isConnecting)

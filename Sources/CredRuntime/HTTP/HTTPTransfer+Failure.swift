@@ -3,25 +3,19 @@ internal import CredCore
 internal import Glibc
 
 extension HTTPTransfer {
+  /// Takes of libcurl's text only what ``KnownReason`` knows.
   func failure(_ result: CURLcode) -> TransportFailure {
     let said = unsafe String(cString: errorText)
-    let kind = TransportFailure.Kind(result, said)
-    let number = unsafe credd_curl_os_error(handle)
-    let system = number > 0 ? unsafe String(cString: strerror(number)) : nil
-    // libcurl's text has addresses if a connection failed, and the certificate's fault if TLS
-    // failed. With a file of this host it has the file's name, which the message has already.
-    let reason =
-      switch kind {
-      case .connect, .reset: system
-      case .nameResolution, .proxyResolution, .tls, .notTLS, .certificate, .otherHost,
-        .clientRefused:
-        said.isEmpty ? system : said
-      default: String?.none
-      }
-    let detail = [said.isEmpty ? nil : said, kind == .connect ? system : nil].compactMap(\.self)
+    let kind = kind(of: result, said)
+    let reason = reason(kind, result, said)
+    let way = proxy.map { "\(server) by the proxy \($0.place.address)" } ?? server
+    let words = unsafe String(cString: credd_curl_words(result))
+    let detail = "\(way): \(words) (libcurl's error \(result.rawValue))"
     var failure = TransportFailure(
-      kind, reason: reason, detail: detail.isEmpty ? nil : detail.joined(separator: ": "))
+      kind, reason: reason, detail: reason.map { "\(detail): \($0)" } ?? detail)
     failure.hasBegun = headerBytes > 0
+    failure.proxy = proxy?.place
+    if kind == .proxyRefused { failure.proxyStatus = answerToConnect }
     if kind == .ownFile { failure.ownFile = OwnTLSFile(result, said) }
     if kind == .otherHost {
       let names = CertificateNames(
@@ -31,6 +25,40 @@ extension HTTPTransfer {
     }
     failure.endsHandshake = kind == .tls && Self.endsHandshake(said.lowercased())
     return failure
+  }
+
+  private func reason(
+    _ kind: TransportFailure.Kind, _ result: CURLcode, _ said: String
+  ) -> String? {
+    switch kind {
+    case .connect, .reset, .proxyConnect:
+      let number = unsafe credd_curl_number(handle, CURLINFO_OS_ERRNO)
+      if number > 0 { return unsafe String(cString: strerror(Int32(number))) }
+      return result == CURLE_OPERATION_TIMEDOUT ? "timed out" : nil
+    case .tls, .notTLS, .clientRefused: return KnownReason.tls(in: said)
+    case .certificate:
+      let number = unsafe credd_curl_number(handle, CURLINFO_SSL_VERIFYRESULT)
+      return number > 0 ? KnownReason.certificate(number) : nil
+    default: return nil
+    }
+  }
+
+  /// libcurl names no kind for a proxy that is to blame, except of one without an address.
+  private func kind(of result: CURLcode, _ said: String) -> TransportFailure.Kind {
+    let kind = TransportFailure.Kind(result, said)
+    guard proxy != nil else { return kind }
+    if result == CURLE_PROXY { return .proxyRefused }
+    let lacksConnection = unsafe credd_curl_lacks_connection(handle) != 0
+    if kind == .connect || kind == .timeout && lacksConnection { return .proxyConnect }
+    if let answer = answerToConnect { return (200..<300).contains(answer) ? kind : .proxyRefused }
+    // Nothing has gone to the server before the proxy's answer.
+    return kind == .reset && isEncrypted ? .proxyRefused : kind
+  }
+
+  /// The status with which the proxy answered to CONNECT.
+  private var answerToConnect: Int? {
+    let status = unsafe credd_curl_number(handle, CURLINFO_HTTP_CONNECTCODE)
+    return status > 0 ? status : nil
   }
 
   /// Whether the server said nothing of TLS before it closed the connection, as OpenSSL and libcurl spell

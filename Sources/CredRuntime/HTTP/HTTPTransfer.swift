@@ -12,7 +12,11 @@ internal import Glibc
   private var body: [UInt8] = []
   private var isTooLarge = false
   private(set) var headerBytes = 0
-  /// libcurl's text about a failure.
+  /// Host and port of the URL, and the proxy, for messages.
+  private(set) var server = ""
+  private(set) var isEncrypted = false
+  let proxy: Proxy?
+  /// libcurl's text about a failure. It may repeat secrets, so it is read, and shown nowhere.
   let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: errorTextSize)
   private static let errorTextSize = Int(CURL_ERROR_SIZE)
   /// The result of the first option that libcurl did not accept.
@@ -29,10 +33,11 @@ internal import Glibc
   private static let headerLimit = 64 << 10
 
   init(
-    _ handle: UnsafeMutableRawPointer, limit: Int,
+    _ handle: UnsafeMutableRawPointer, limit: Int, proxy: Proxy?,
     done: @escaping (Result<HTTPReply, TransportFailure>) -> Void
   ) {
     unsafe self.handle = handle
+    self.proxy = proxy
     unsafe errorText.initialize(repeating: 0, count: Self.errorTextSize)
     self.limit = limit
     self.done = done
@@ -48,6 +53,8 @@ internal import Glibc
   /// Sets every option. After an error the transfer must not start, because it could be insecure.
   func prepare(_ request: HTTPRequest, _ settings: HTTPSettings) -> CURLcode {
     record(unsafe credd_curl_set_error_text(handle, errorText))
+    let url = try? HTTPURL(request.url)
+    (server, isEncrypted) = (url?.authority ?? "the server", url?.isEncrypted ?? false)
     text(CURLOPT_URL, request.url)
     record(unsafe credd_curl_allow_only_http(handle))
     // Sends the checked path unchanged: libcurl would otherwise resolve ".." in it.
@@ -73,8 +80,10 @@ internal import Glibc
     text(CURLOPT_UNIX_SOCKET_PATH, settings.unixSocket)
     if settings.isSentOnce { number(CURLOPT_FRESH_CONNECT, 1) }
     text(CURLOPT_USERAGENT, "credd/\(Version.current)")
-    // A request to this host uses no proxy.
-    if request.staysOnHost || settings.unixSocket != nil { text(CURLOPT_NOPROXY, "*") }
+    // An empty text means none, whatever the environment says.
+    text(CURLOPT_PROXY, proxy?.url.exposedText() ?? "")
+    text(CURLOPT_NOPROXY, "")
+    number(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     setHeaders(request.headers)
     if request.method == .post { setBody(request.body.bytes) }
     let context = unsafe Unmanaged.passUnretained(self).toOpaque()

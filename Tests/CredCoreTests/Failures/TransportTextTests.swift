@@ -27,7 +27,8 @@ struct TransportTextTests {
       found.message,
       equals:
         "Cognito: cognito-identity.us-esat-1.amazonaws.com: no such host; the region comes from "
-        + "identity_pool_id; if it is right, check the network and DNS")
+        + "identity_pool_id; if it is right, check the network and DNS, or name this network's proxy in "
+        + "https_proxy")
     // Everybody knows such hosts.
     expect(found.summary, equals: found.message)
     expect(
@@ -40,17 +41,53 @@ struct TransportTextTests {
       found.message,
       equals:
         "backend 'corp': auth.example.com: no such host; check url; if it is right, check the "
-        + "network and DNS")
+        + "network and DNS, or name this network's proxy in https_proxy")
     expect(!found.summary.contains("auth.example"))
     expect(found.summary.contains("check url"))
   }
 
-  @Test func aProxysNameIsNotTheServers() {
-    let found = failure(
-      TransportFailure(.proxyResolution, reason: "Could not resolve proxy: proxy.example.com"))
-    expect(found.message.contains("check https_proxy"))
-    expect(found.message.hasSuffix("(Could not resolve proxy: proxy.example.com)"))
-    expect(!found.message.contains("auth.example"))
+  private static let proxy = Proxy.Place(variable: "https_proxy", address: "proxy.example.com:3128")
+
+  @Test(
+    arguments: [
+      (.proxyResolution, nil, ": no such host; check https_proxy of credd.service, and DNS"),
+      (.proxyRefused, 407, " answered 407: set user and password in https_proxy of credd.service"),
+      (.proxyRefused, 403, " answered 403: it must let this host through to the server"),
+      (.proxyRefused, 503, " answered 503, so it does not reach the server; it is tried again"),
+      (.proxyRefused, 400, " answered 400; check https_proxy of credd.service"),
+      (.proxyRefused, nil, " refused to connect; check https_proxy of credd.service"),
+    ] as [(TransportFailure.Kind, Int?, String)])
+  func aProxyIsNamedWithItsAnswer(kind: TransportFailure.Kind, status: Int?, words: String) {
+    var lost = TransportFailure(kind)
+    (lost.proxy, lost.proxyStatus) = (Self.proxy, status)
+    let found = failure(lost)
+    expect(
+      found.message,
+      equals: "backend 'corp' cannot be reached: the proxy proxy.example.com:3128\(words)")
+    // It is the host's, not a user's.
+    expect(found.summary, equals: found.message)
+    expect(!found.isReplyLost && found.evidence == .certain)
+  }
+
+  @Test func aProxyThatIsNotThereIsNamed() {
+    var lost = TransportFailure(.proxyConnect, reason: "Connection refused")
+    lost.proxy = Self.proxy
+    expect(
+      failure(lost).message,
+      equals:
+        "backend 'corp' cannot be reached: no connection to the proxy proxy.example.com:3128; check "
+        + "https_proxy of credd.service (Connection refused)")
+  }
+
+  @Test func aProxyThatCannotBeReadIsNamedByItsVariable() {
+    let wrong = InvalidInput(field: "https_proxy", reason: "it holds a blank")
+    let found = failure(TransportFailure(unreadable: wrong))
+    expect(
+      found.message,
+      equals:
+        "backend 'corp' was not called: https_proxy of credd.service names no proxy that can be used; "
+        + "correct it (it holds a blank)")
+    expect(found.protocolError.kind, equals: .permanent)
   }
 
   @Test func aCertificateForAnotherHostIsNamed() {

@@ -28,7 +28,12 @@ struct DisclosureTests {
     let json = try JSONValue.parse(Array(#"{"a":["\#(text)",{"b":"\#(text)"}]}"#.utf8))
     let sample = try #require(
       SampleSession(packed: Secret(String(repeating: "a", count: 32) + ":" + hexadecimal)))
+    let proxy = try Proxy.chosen(
+      for: HTTPRequest(method: .get, url: "https://a.example/"),
+      HTTPSettings(timeout: .seconds(1), replyLimit: 1)
+    ) { $0 == "https_proxy" ? "http://u:\(text)@p:1" : nil }
     let values: [Any] = [
+      try #require(proxy),
       secret, credentials, token, logins, logins.logins[0], signer, header, session, exec, attempt,
       json, sample, DeveloperCredentials(signer: signer),
       ExecOutcome(ending: .exited(0), standardOutput: secret),

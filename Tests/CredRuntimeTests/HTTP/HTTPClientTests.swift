@@ -10,7 +10,9 @@ import Testing
 @Suite(.serialized) struct HTTPClientTests {
   /// Those of the host's own environment would lead elsewhere.
   init() {
-    for name in ["http_proxy", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"] {
+    for name in [
+      "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
+    ] {
       unsafe unsetenv(name)
     }
   }
@@ -115,7 +117,7 @@ import Testing
     expect(try ClientFixture().get(fake.url).failure, equals: failure)
   }
 
-  @Test func `a failure has the system's reason, and libcurl's words for operators`() throws {
+  @Test func `a failure has the system's reason, and libcurl's result for operators`() throws {
     let (bound, port) = try Socket.boundOnLoopback()
     defer { withExtendedLifetime(bound) {} }
     let closed = try #require(try ClientFixture().get("http://127.0.0.1:\(port)/").failure)
@@ -124,7 +126,7 @@ import Testing
     expect(closed.detail?.contains("127.0.0.1") == true, "\(closed)")
     let unknown = try #require(try ClientFixture().get("http://no-such-host.invalid/").failure)
     expect(unknown.kind, equals: .nameResolution)
-    expect(unknown.reason?.contains("no-such-host.invalid") == true, "\(unknown)")
+    expect(unknown.detail?.contains("no-such-host.invalid") == true, "\(unknown)")
   }
 
   @Test(arguments: [true, false])
@@ -219,5 +221,64 @@ import Testing
     expect(try client.get(fake.url).text, equals: "direct")
     expect(try client.get("http://auth.example/x").text, equals: "proxy")
     expect(proxy.requests.first?.head.hasPrefix("GET http://auth.example/x") == true)
+  }
+
+  // MARK: Proxies
+
+  /// Sends a request that needs the proxy, of which the environment has a password.
+  private func get(
+    by proxy: String, _ url: String = "https://auth.example/token"
+  ) throws -> TransportFailure {
+    unsafe setenv("https_proxy", proxy, 1)
+    defer { unsafe unsetenv("https_proxy") }
+    let failure = try #require(try ClientFixture().get(url).failure)
+    for text in [failure.reason, failure.detail, failure.proxy?.address] {
+      expect(!(text ?? "").contains("hidden"), "\(text ?? "")")
+    }
+    return failure
+  }
+
+  @Test(arguments: [407, 403, 502, 503, 400])
+  func `a proxy that does not connect is named with its answer`(_ status: Int) throws {
+    let proxy = try HTTPFake { _ in .raw("HTTP/1.1 \(status) No\r\nContent-Length: 0\r\n\r\n") }
+    let failure = try get(by: "http://user:hidden@127.0.0.1:\(proxy.port)")
+    expect(failure.kind, equals: .proxyRefused, "\(failure.detail ?? "")")
+    expect(failure.proxyStatus, equals: status)
+    expect(
+      failure.proxy,
+      equals: Proxy.Place(variable: "https_proxy", address: "127.0.0.1:\(proxy.port)"))
+    expect(proxy.requests.first?.head.hasPrefix("CONNECT auth.example:443 ") == true)
+    expect(failure.hasBegun, equals: false)
+  }
+
+  @Test func `a proxy that closes the connection is named`() throws {
+    let proxy = try HTTPFake { _ in .last("") }
+    let failure = try get(by: "http://user:hidden@127.0.0.1:\(proxy.port)")
+    expect(failure.kind, equals: .proxyRefused, "\(failure.detail ?? "")")
+    expect(failure.proxyStatus == nil)
+  }
+
+  @Test func `a proxy that is not there is named`() throws {
+    let (bound, port) = try Socket.boundOnLoopback()
+    defer { withExtendedLifetime(bound) {} }
+    let refused = try get(by: "http://user:hidden@127.0.0.1:\(port)/")
+    expect(refused.kind, equals: .proxyConnect)
+    expect(refused.reason, equals: "Connection refused")
+    expect(refused.proxy?.address, equals: "127.0.0.1:\(port)")
+    let unknown = try get(by: "user:hidden@proxy.invalid:3128")
+    expect(unknown.kind, equals: .proxyResolution)
+    expect(unknown.proxy?.address, equals: "proxy.invalid:3128")
+  }
+
+  @Test(arguments: [
+    "http://u:hidden@10.99.0.9:31x8", "http://u:hid@den@10.99.0.9:3128",
+    "http://u:hidden#x@10.99.0.9:3128", "http://u:hidden@10.99.0.9:3128 ", "hidden://10.99.0.9",
+    "http://u:hidden%00@10.99.0.9:3128", "http://u:hidden@",
+  ])
+  func `a proxy that cannot be read is named by its variable`(_ value: String) throws {
+    let failure = try get(by: value)
+    expect(failure.kind, equals: .proxyVariable)
+    expect(failure.proxy?.variable, equals: "https_proxy")
+    expect(failure.reason != nil)
   }
 }

@@ -155,4 +155,11 @@ struct HTTPSTests {
     let fake = try TLSFake(certificates, "good", asksForClient: true)
     expect(try get(fake, certificate: "client", key: "locked-key").failure, equals: .ownFile)
   }
+
+  @Test func `a reason of OpenSSL is one that is known`() throws {
+    let expired = try get(TLSFake(certificates, "expired")).failure
+    expect(expired?.reason, equals: "certificate has expired")
+    let unknown = try get(TLSFake(certificates, "good"), authority: "other").failure
+    expect(unknown?.reason, equals: "unable to get local issuer certificate")
+  }
 }

@@ -17,6 +17,7 @@ extension Story {
     try story.mistakeOf("url has another name than the certificate", .failure(otherHost))
     try story.mistakeOf("url has https://, but the port has no TLS", .failure(.notTLS))
     try story.mistakeOf("the host's own key is damaged", .failure(.ownFile))
+    try story.mistakesOfTheProxy()
     story.tell("all is right, and root and bob try it")
     try story.run("get work", by: .root)
     try story.run("get work", by: .bob)
@@ -25,8 +26,7 @@ extension Story {
   }
 
   private func mistypeRegion() throws {
-    let lost = TransportFailure(
-      .nameResolution, reason: "Could not resolve host: cognito-identity.us-esat-1.amazonaws.com")
+    let lost = TransportFailure.nameResolution
     fixture.host.http.answer = { [answer = fixture.host.http.answer] request in
       request.url.contains("us-esat-1") ? .failure(lost) : answer(request)
     }
@@ -43,6 +43,19 @@ extension Story {
     tell(what) { upstreams.faults["token"] = fault }
     try run("get work")
     upstreams.faults["token"] = nil
+  }
+
+  private func mistakesOfTheProxy() throws {
+    let unreadable = TransportFailure(
+      unreadable: InvalidInput(
+        field: "https_proxy", reason: "the URL's port is not a number from 1 to 65535"))
+    try mistakeOf("the port in https_proxy is mistyped", .failure(unreadable))
+    var lost = TransportFailure(.proxyConnect, reason: "Connection refused")
+    lost.proxy = Proxy.Place(variable: "https_proxy", address: "proxy.example.com:3128")
+    try mistakeOf("the proxy does not run", .failure(lost))
+    var refused = TransportFailure(.proxyRefused)
+    (refused.proxy, refused.proxyStatus) = (lost.proxy, 407)
+    try mistakeOf("the proxy wants a password", .failure(refused))
   }
 
   private static let pool = FakeUpstreams.Fault.status(
