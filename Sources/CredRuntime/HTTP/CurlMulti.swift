@@ -23,6 +23,8 @@ internal import Glibc
   private var tick: ConnectTick?
   /// Called after transfers have ended.
   var transfersEnded: (() -> Void)?
+  /// Called when a request was sent and no byte of an answer came in time.
+  var fellSilent: (() -> Void)?
 
   /// Transfers under way, including those that queue for a connection.
   var transferCount: Int { unsafe transfers.count + failed.count }
@@ -187,6 +189,7 @@ internal import Glibc
     guard let transfer = unsafe transfers.removeValue(forKey: handle) else { return }
     tick?.note(transfer, isConnecting: false)
     unsafe credd_curl_multi_remove(multi, handle)
+    if result == CURLE_OPERATION_TIMEDOUT, transfer.isUnanswered { fellSilent?() }
     let report = transfer.finish(result)
     unsafe credd_curl_easy_end(handle)
     transfersEnded?()

@@ -82,6 +82,9 @@ final class HTTPClient: HTTPSending {
     if let multi { return multi }
     do throws(SystemError) {
       multi = try CurlMulti(loop: loop, clock: clock, connections: connections)
+      // A balancer or NAT that has forgotten a connection tells nobody. With HTTP/2 all later requests would
+      // go over it, with HTTP/1.1 over others that are as old.
+      multi?.fellSilent = { [unowned self] in renewConnections() }
       shareConnections()
     } catch {
       log.error("libcurl cannot be used", metadata: ["reason": "\(error)"])
@@ -97,6 +100,7 @@ final class HTTPClient: HTTPSending {
     guard let old = multi else { return }
     multi = nil
     retired.append(old)
+    old.fellSilent = nil
     old.transfersEnded = { [unowned self] in retiredTransfersEnded() }
     retiredTransfersEnded()
   }

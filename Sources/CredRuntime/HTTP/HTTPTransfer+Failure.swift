@@ -3,6 +3,12 @@ internal import CredCore
 internal import Glibc
 
 extension HTTPTransfer {
+  /// Whether the request was sent, and no byte of an answer came.
+  var isUnanswered: Bool {
+    let sent = unsafe credd_curl_number(handle, CURLINFO_REQUEST_SIZE)
+    return sent > 0 && headerBytes == 0
+  }
+
   /// Takes of libcurl's text only what ``KnownReason`` knows.
   func failure(_ result: CURLcode) -> TransportFailure {
     let said = unsafe String(cString: errorText)

@@ -84,6 +84,9 @@ internal import Glibc
     text(CURLOPT_PROXY, proxy?.url.exposedText() ?? "")
     text(CURLOPT_NOPROXY, "")
     number(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    // The host's resolver keeps a name for as long as DNS allows; libcurl would keep it for a minute, and go on
+    // calling an address that the name has left.
+    number(CURLOPT_DNS_CACHE_TIMEOUT, 0)
     setHeaders(request.headers)
     if request.method == .post { setBody(request.body.bytes) }
     let context = unsafe Unmanaged.passUnretained(self).toOpaque()

@@ -281,4 +281,34 @@ import Testing
     expect(failure.proxy?.variable, equals: "https_proxy")
     expect(failure.reason != nil)
   }
+
+  // MARK: Connections that fell silent
+
+  @Test func `after silence on a kept connection no other kept one is used`() throws {
+    let begun = DispatchSemaphore(value: 0)
+    let mayAnswer = DispatchSemaphore(value: 0)
+    let fake = try HTTPFake { request in
+      guard request.number == 1 else { return .silence }
+      begun.signal()
+      _ = mayAnswer.waitWithLimit()
+      return .json("new")
+    }
+    let client = try ClientFixture()
+    let request = HTTPRequest(method: .get, url: fake.url)
+    // Two connections, which are kept, and then silent.
+    Thread.detachNewThread {
+      for _ in 0..<2 { _ = begun.waitWithLimit() }
+      for _ in 0..<2 { mayAnswer.signal() }
+    }
+    let both = try client.sendTogether([
+      (request, HangLimit.duration), (request, HangLimit.duration),
+    ])
+    expect(both.map(\.text), equals: ["new", "new"])
+    expect(fake.connections, equals: 2)
+    for _ in 0..<3 { mayAnswer.signal() }
+    let silent = try client.send(request, timeout: .seconds(1))
+    expect(silent.failure, equals: .timeout)
+    expect(try client.send(request).text, equals: "new")
+    expect(fake.connections, equals: 3)
+  }
 }

@@ -156,6 +156,20 @@ struct HTTPSTests {
     expect(try get(fake, certificate: "client", key: "locked-key").failure, equals: .ownFile)
   }
 
+  @Test func `after silence in HTTP 2 a request goes over a new connection`() throws {
+    let server = try SilentHTTP2(certificates)
+    let client = try ClientFixture()
+    let authority = certificates.path("ca")
+    func get(_ timeout: Duration) throws -> Result<HTTPReply, TransportFailure> {
+      try client.send(HTTPRequest(method: .get, url: server.url), timeout: timeout) {
+        $0.caFile = authority
+      }
+    }
+    expect(try get(HangLimit.duration).text, equals: "1")
+    expect(try get(.seconds(1)).failure, equals: .timeout)
+    expect(try get(HangLimit.duration).text, equals: "2")
+  }
+
   @Test func `a reason of OpenSSL is one that is known`() throws {
     let expired = try get(TLSFake(certificates, "expired")).failure
     expect(expired?.reason, equals: "certificate has expired")
