@@ -9,7 +9,8 @@ extension CheckStep {
 
   // MARK: Servers
 
-  init(_ outcome: ProbeOutcome, forAdmin isAdmin: Bool) {
+  /// - Parameter aws: how far AWS's clock is ahead of this host's; nil if that is not known.
+  init(_ outcome: ProbeOutcome, aws: Duration?, forAdmin isAdmin: Bool) {
     switch outcome.result {
     case .failure(let failure):
       self.init(
@@ -18,20 +19,32 @@ extension CheckStep {
     case .success(let answer):
       var parts = [answer.words(outcome.trial)]
       if let tls = answer.connection?.tls { parts.append(tls) }
-      // HTTP gives times in whole seconds.
-      let seconds = answer.clockDifference?.components.seconds
-      if let seconds {
-        parts.append(
-          abs(seconds) <= 2 ? "its clock agrees" : "its clock differs by \(seconds) s: set the time"
-        )
-      }
+      let clock = Self.clock(of: outcome, aws)
+      if let words = clock.words { parts.append(words) }
       if isAdmin, let connection = answer.connection {
         parts += [connection.address, connection.certificate].compactMap(\.self)
       }
       self.init(
-        outcome.name, isOK: abs(seconds ?? 0) <= Self.mostClockDifference,
-        duration: outcome.duration, detail: parts.joined(separator: "; "))
+        outcome.name, isOK: clock.isOK, duration: outcome.duration,
+        detail: parts.joined(separator: "; "))
     }
+  }
+
+  /// AWS's clock is right. Where it is not known, a difference may be this host's fault.
+  private static func clock(
+    of outcome: ProbeOutcome, _ aws: Duration?
+  ) -> (words: String?, isOK: Bool) {
+    guard let difference = outcome.clockDifference?.components.seconds else { return (nil, true) }
+    let own = outcome.isOfAWS ? 0 : aws.map { difference - $0.components.seconds } ?? 0
+    // HTTP gives times in whole seconds. Nothing counts by the clock of a backend.
+    guard abs(own) <= 2 else {
+      return ("its clock is \(abs(own)) s \(own > 0 ? "fast" : "slow"): set it there", true)
+    }
+    return (
+      abs(difference) <= 2
+        ? "its clock agrees" : "its clock differs by \(difference) s: set the time",
+      abs(difference) <= mostClockDifference
+    )
   }
 
   /// Only administrators may read the text of an upstream and its address.

@@ -87,7 +87,8 @@ final class Checks {
     limits.callSpent(by: key.uid)
     host.upstream.probe(ProbeRequest(id: run.call, profiles: profiles, until: now + time)) {
       [unowned self] outcomes in
-      run.steps += outcomes.map { CheckStep($0, forAdmin: isAdmin) }
+      let aws = outcomes.lazy.filter(\.isOfAWS).compactMap(\.clockDifference).first
+      run.steps += outcomes.map { CheckStep($0, aws: aws, forAdmin: isAdmin) }
       run.steps += CheckStep.regions(of: profiles, outcomes)
       countQuestions(of: key, outcomes.count)
       guard isRunning(run), let turn = clients.endWait(run.client, for: run.call) else { return }

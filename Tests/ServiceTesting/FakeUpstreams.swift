@@ -36,6 +36,8 @@ final class FakeUpstreams {
   var passwords = ["alice": "alice-password", "bob": "bob-password"]
   /// Added to the time of AWS's own clock; nil where replies carry no `Date`.
   var dateSkew: Duration?
+  /// How far the backend's clock is ahead of AWS's, where replies carry a `Date`.
+  var backendSkew = Duration.zero
   /// Whether GetOpenIdTokenForDeveloperIdentity is answered. Signatures are not checked.
   var answersDeveloperTokens = false
   /// Of the backend's tokens.
@@ -77,7 +79,7 @@ final class FakeUpstreams {
       let user = json?["DeveloperUserIdentifier"]?.text ?? request.url
       return .reply(
         200, #"{"IdentityId":"\#(identity(of: user))","Token":"\#(token())"}"#,
-        headers: date + tokenHeaders)
+        headers: date(of: request) + tokenHeaders)
     case "login": return login(json)
     case "logout": return ok("{}")
     case "register": return .reply(201, "")
@@ -90,7 +92,7 @@ final class FakeUpstreams {
     case "GetCredentialsForIdentity": return credentials(json?["IdentityId"]?.text ?? "")
     case "AssumeRoleWithWebIdentity": return role()
     case "AssumeRole", "GetScopedCredentials": return sts.answer(request, accessKeyID, serverTime)
-    default: return dated(404, "")
+    default: return .reply(404, "", headers: date(of: request))
     }
   }
 
@@ -102,6 +104,12 @@ final class FakeUpstreams {
 
   private var date: [(String, String)] {
     dateSkew.map { [("Date", Self.httpDate(clock.wallTime + $0))] } ?? []
+  }
+
+  private func date(of request: HTTPRequest) -> [(String, String)] {
+    let isBackends = request.operation == "token" || request.url.hasPrefix("http://127.0.0.1/")
+    let skew = isBackends ? backendSkew : .zero
+    return dateSkew.map { [("Date", Self.httpDate(clock.wallTime + $0 + skew))] } ?? []
   }
 
   /// A time as in `Date` of HTTP.

@@ -29,6 +29,8 @@ final class VirtualClock: Clock {
   /// Added to the wall clock, as when a person sets it.
   var wallClockJump = Duration.zero
   var skew: Duration?
+  private var serverTime: ServerTime?
+  var awsTime: WallTime? { serverTime?.at(now) }
   /// Takes what is to be logged of the host's clock, as the real one does; nil where nothing compares it
   /// with the servers' time.
   var reportSkew: ((ClockSkew.Change) -> Void)?
@@ -46,6 +48,7 @@ final class VirtualClock: Clock {
 
   func recordServerTime(_ time: WallTime) {
     serverTimes.append(time)
+    serverTime = ServerTime(time, heard: now)
     guard let reportSkew else { return }
     let change = knownSkew.compare(server: time, local: wallTime)
     skew = knownSkew.isOff ? knownSkew.skew : nil

@@ -10,6 +10,7 @@ final class SimulatedClock: Clock {
   private let world: World
   private let fault: InjectedFault?
   private var known = ClockSkew()
+  private var serverTime: ServerTime?
 
   init(_ world: World, _ fault: InjectedFault?) {
     self.world = world
@@ -28,7 +29,12 @@ final class SimulatedClock: Clock {
   var wallTime: WallTime { world.trueTime + world.skew }
   var skew: Duration? { known.isOff ? known.skew : nil }
 
-  func recordServerTime(_ time: WallTime) { _ = known.compare(server: time, local: wallTime) }
+  var awsTime: WallTime? { serverTime?.at(now) }
+
+  func recordServerTime(_ time: WallTime) {
+    _ = known.compare(server: time, local: wallTime)
+    serverTime = ServerTime(time, heard: now)
+  }
 
   func makeTimer(_ fire: @escaping () -> Void) -> any Timer { Alarm(self, fire) }
 

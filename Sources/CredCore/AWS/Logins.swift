@@ -111,6 +111,23 @@ public struct DeveloperToken: Sendable, Equatable {
     self.expiration = expiration
   }
 
+  /// `iat`. It is not stored, as `aud` below.
+  private var issued: WallTime? { JWT.claims(of: token)?["iat"]?.plausibleTime }
+
+  /// The time until it expires; nil if it does not say that.
+  ///
+  /// Cognito made the token and judges it, so its clock counts. Before it is known, the token has the benefit
+  /// of the doubt: a clock that is fast, here or at the backend, must not make a new token an expired one.
+  ///
+  /// - Parameters:
+  ///   - aws: AWS's time, if a server of it has told that.
+  ///   - others: the time of this host and, if it came with the reply, of the backend.
+  public func lifetime(aws: WallTime?, others: [WallTime]) -> Duration? {
+    guard let expiration, let now = aws ?? others.min() else { return nil }
+    let left = expiration - now
+    return issued.map { min(left, max(.zero, expiration - $0)) } ?? left
+  }
+
   /// `aud`: the identity pool. It is not stored, because it is used only when the token arrives.
   public var audience: String? { JWT.claims(of: token)?["aud"]?.text }
 

@@ -144,8 +144,11 @@ extension UpstreamFailure {
     error.isOfSource = isOfSource
     // As a rule, such codes are temporary or about the user. Here an operator must act first.
     let isPermanent = [.permanentConfiguration, .poolMisconfigured].contains(failureClass)
+    // No sign-in helps where the backend gives tokens that are of no use.
+    let isBackends = failureClass == .newTokenOnce && severity == .operatorMustAct
     switch error.kind {
-    case .denied where isPermanent, .temporary where !failureClass.isTransient:
+    case .denied where isPermanent, .signIn where isBackends,
+      .temporary where !failureClass.isTransient:
       error.kind = .permanent
     default: break
     }

@@ -1,3 +1,17 @@
+/// What a server's clock showed, which goes on whatever this host's wall clock is set to.
+public struct ServerTime: Sendable, Equatable {
+  private let time: WallTime
+  private let heard: Instant
+
+  public init(_ time: WallTime, heard: Instant) {
+    self.time = time
+    self.heard = heard
+  }
+
+  /// What it shows now.
+  public func at(_ now: Instant) -> WallTime { time + (now - heard) }
+}
+
 /// The difference between this host's wall clock and AWS's clock.
 ///
 /// credd counts lifetimes by the server's clock, so a wrong local clock costs it nothing. Clients

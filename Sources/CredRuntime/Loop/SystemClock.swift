@@ -18,6 +18,7 @@ final class SystemClock: Clock {
   /// The wall clock minus CLOCK_BOOTTIME; it changes when the wall clock is set.
   private var offset: Duration
   private var clockSkew = ClockSkew()
+  private var serverTime: ServerTime?
 
   init(loop: EventLoop, log: Logger) throws(SystemError) {
     self.loop = loop
@@ -35,6 +36,7 @@ final class SystemClock: Clock {
   var now: Instant { loop.now }
   var wallTime: WallTime { loop.wallTime }
   var skew: Duration? { clockSkew.isOff ? clockSkew.skew : nil }
+  var awsTime: WallTime? { serverTime?.at(now) }
 
   func makeTimer(_ fire: @escaping () -> Void) -> any Timer {
     do throws(SystemError) {
@@ -46,6 +48,7 @@ final class SystemClock: Clock {
   }
 
   func recordServerTime(_ time: WallTime) {
+    serverTime = ServerTime(time, heard: now)
     report(clockSkew.compare(server: time, local: loop.wallTime))
   }
 

@@ -63,6 +63,8 @@ package protocol Clock: AnyObject {
   var wallTime: WallTime { get }
   /// How far the wall clock is behind AWS's clock; nil if the difference is small.
   var skew: Duration? { get }
+  /// AWS's time; nil until a server of AWS has told it.
+  var awsTime: WallTime? { get }
 
   /// A timer, not armed yet. Dropping it disarms it.
   func makeTimer(_ fire: @escaping () -> Void) -> any Timer

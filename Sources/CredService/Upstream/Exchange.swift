@@ -68,7 +68,8 @@ extension UpstreamOutcome {
   init(_ reply: TokenReply, _ clock: any Clock) {
     self = .token(
       identityID: reply.identity, token: reply.token,
-      lifetime: reply.token.expiration.map { $0 - (reply.serverTime ?? clock.wallTime) })
+      lifetime: reply.token.lifetime(
+        aws: clock.awsTime, others: [clock.wallTime] + [reply.serverTime].compactMap(\.self)))
   }
 
   init(_ reply: CredentialsReply, _ identityID: IdentityID?, _ clock: any Clock) {

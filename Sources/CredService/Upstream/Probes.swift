@@ -33,6 +33,8 @@ package struct ProbeOutcome: Sendable {
   package let name: String
   /// The URL that was asked.
   package let url: String
+  /// Whether it is a server of AWS, whose clock is right.
+  package let isOfAWS: Bool
   package let trial: Trial
   package let duration: Duration
   package let result: Result<Answer, UpstreamFailure>
@@ -55,11 +57,15 @@ package struct ProbeOutcome: Sendable {
 }
 
 extension ProbeOutcome {
+  /// How far the server's clock is ahead of this host's; nil if that is not known.
+  var clockDifference: Duration? { (try? result.get())?.clockDifference }
+
   fileprivate init(
     _ place: ProbedPlace, in duration: Duration, _ result: Result<Answer, UpstreamFailure>
   ) {
     self.init(
-      name: place.name, url: place.url, trial: place.trial, duration: duration, result: result)
+      name: place.name, url: place.url, isOfAWS: [.cognitoIdentity, .sts].contains(place.upstream),
+      trial: place.trial, duration: duration, result: result)
   }
 }
 

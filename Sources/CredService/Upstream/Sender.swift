@@ -8,6 +8,7 @@ final class Sender {
   var requestEnded: ((EndedRequest) -> Void)?
   private let turns: CallTurns
   private let files: FilesBeingRead
+  private let backendClocks: BackendClocks
 
   /// If an exchange takes longer, it fails and is tried again.
   static let awsTimeout: Duration = .seconds(10)
@@ -18,10 +19,20 @@ final class Sender {
     self.services = services
     self.turns = turns
     files = FilesBeingRead(services)
+    backendClocks = BackendClocks(services)
   }
 
   /// Runs `work` when the present event is over.
   func later(_ work: @escaping () -> Void) { turns.later(work) }
+
+  /// Takes what a server's clock shows.
+  private func note<Outcome>(_ time: WallTime, of exchange: Exchange<Outcome>) {
+    if exchange.tellsTime {
+      services.clock.recordServerTime(time)
+    } else {
+      backendClocks.note(time, of: exchange.upstream)
+    }
+  }
 
   // MARK: Requests and commands
 
@@ -41,7 +52,7 @@ final class Sender {
         reply.sent = SentSecrets(
           exchange.request.secretHeaders + exchange.secrets, names: exchange.names)
         reply.wentPlain = exchange.request.url.hasPrefix("http://")
-        if exchange.tellsTime, let time = reply.date { services.clock.recordServerTime(time) }
+        if let time = reply.date { note(time, of: exchange) }
         let outcome = Result { () throws(UpstreamFailure) in try exchange.read(reply) }
           .mapError { $0.with(request: asked, answer: "HTTP \(reply.status)", took: time) }
         report(exchange, outcome.failure, status: reply.status, in: time)

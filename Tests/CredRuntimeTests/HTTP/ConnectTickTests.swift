@@ -77,6 +77,7 @@ private final class ManualClock: CredService.Clock {
   private(set) var now = Instant(nanoseconds: 1)
   let wallTime = WallTime(milliseconds: 0)
   let skew: Duration? = nil
+  let awsTime: WallTime? = nil
   private(set) var deadline: Instant?
   private var fired: () -> Void = {}
 
@@ -108,6 +109,7 @@ private final class CountingClock: CredService.Clock, @unchecked Sendable {
   var now: Instant { real?.now ?? Instant(nanoseconds: 0) }
   var wallTime: WallTime { real?.wallTime ?? WallTime(milliseconds: 0) }
   var skew: Duration? { nil }
+  var awsTime: WallTime? { nil }
 
   func makeTimer(_ fire: @escaping () -> Void) -> any CredService.Timer {
     made += 1

@@ -151,6 +151,7 @@ struct CheckStepTests {
       : UpstreamFailure.notAsked(.cognitoIdentity)
     let outcome = ProbeOutcome(
       name: "cognito-identity", url: "https://cognito-identity.us-esat-1.amazonaws.com/",
+      isOfAWS: true,
       trial: .server, duration: .zero, result: .failure(failure))
     expect(CheckStep.regions(of: [profile], [outcome]).map(\.isOK), equals: [!isAsked])
   }

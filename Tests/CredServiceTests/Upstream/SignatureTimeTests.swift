@@ -14,8 +14,10 @@ struct SignatureTimeTests {
 
   /// Cognito, as to the time of signatures.
   private final class StrictClock {
-    /// Its time minus this host's.
-    var difference = Duration.zero
+    /// Its time minus this host's. Its tokens and its other replies have that time too.
+    var difference = Duration.zero {
+      didSet { upstreams.dateSkew = saysTime ? difference : nil }
+    }
     /// Added to what its `Date` says.
     var error = Duration.zero
     var saysTime = true
@@ -23,9 +25,11 @@ struct SignatureTimeTests {
     var host: String?
     private(set) var refusals = 0
     private let clock: VirtualClock
+    private let upstreams: FakeUpstreams
 
     init(_ fixture: ServiceFixture) {
       clock = fixture.host.clock
+      upstreams = fixture.host.upstreams
       fixture.host.upstreams.answersDeveloperTokens = true
       let others = fixture.host.http.answer
       fixture.host.http.answer = { [unowned self] request in
