@@ -89,8 +89,7 @@ extension SessionMachine {
       guard isLate else { return nil }
       if lacksLink(waiter) { return signInRequired(for: waiter) }
       if let error = refusalWhileSourceIsAsked(waiter) { return error }
-      return ProtocolError(
-        .timeout, "no answer from upstream yet; the refresh goes on", retryAfter: .seconds(1))
+      return .noAnswerYet(after: lastFailure?.failure)
     }
     // A `login` may come before the deadline. But if another user signs in, this request must not
     // act on that user's account.
@@ -126,6 +125,17 @@ extension SessionMachine {
 }
 
 extension ProtocolError {
+  /// - Parameter failure: the last failure since the last success. It says more than that this try goes on.
+  fileprivate static func noAnswerYet(after failure: UpstreamFailure?) -> ProtocolError {
+    let text = "no answer from upstream yet; the refresh goes on"
+    var error = ProtocolError(.timeout, text, retryAfter: .seconds(1))
+    guard let failure else { return error }
+    let before = "\(text); the try before failed: "
+    error.message = before + failure.message
+    if failure.summary != failure.message { error.messageForOthers = before + failure.summary }
+    return error
+  }
+
   static let givesNoCredentials = ProtocolError(
     .invalidRequest,
     "the profile has no identity pool any more, and gives no credentials: ask for a token")

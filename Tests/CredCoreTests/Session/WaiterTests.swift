@@ -26,6 +26,23 @@ struct WaiterTests {
     expect(session.calls.count, equals: 2)
   }
 
+  @Test func aWaitThatEndsDuringTheNextTryHearsWhyTheLastOneFailed() {
+    var session = SessionDriver()
+    let waiter = session.ask(wait: .seconds(30))
+    session.finish(.failed(.transport(.connect, from: .backend("corp"))))
+    expect(session.answer(to: waiter) == nil)
+    // The next try is under way when the wait ends.
+    while session.calls.count < 2 { session.advance(by: 1) }
+    session.advance(by: 30)
+    expect(session.answer(to: waiter), equals: .refused(.timeout))
+    let error = session.refusal(of: waiter)
+    expect(
+      error?.message,
+      equals: "no answer from upstream yet; the refresh goes on; the try before failed: "
+        + "backend 'corp' cannot be reached; check the network, the URL and the proxy")
+    expect(error?.retryAfter, equals: .seconds(1))
+  }
+
   @Test func aNewCallerDuringACallEndsNoOtherWait() {
     var session = SessionDriver()
     let short = session.ask(wait: .seconds(2))
