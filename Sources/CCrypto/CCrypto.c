@@ -28,7 +28,8 @@
   X(BIO_new_mem_buf) X(BIO_free) X(PEM_read_bio_PrivateKey) X(EVP_PKEY_free) X(EVP_PKEY_get_id)   \
   X(EVP_PKEY_get_bits) X(EVP_PKEY_get_group_name) X(EVP_DigestSignInit) X(EVP_DigestSign)         \
   X(d2i_ECDSA_SIG) X(ECDSA_SIG_get0) X(ECDSA_SIG_free) X(ERR_clear_error)                         \
-  X(PEM_read_bio_X509) X(X509_check_private_key) X(X509_free)
+  X(PEM_read_bio_X509) X(X509_check_private_key) X(X509_free) X(PEM_read_bio) X(d2i_X509)         \
+  X(d2i_X509_AUX) X(BIO_ctrl) X(ERR_peek_last_error) X(CRYPTO_free)
 
 // The version of the headers. The distribution's libcurl is linked with the same version.
 #define NAME_OF(major) "libcrypto.so." #major
@@ -229,6 +230,40 @@ int credd_key_fits(const char *pem, size_t length, const char *key_pem, size_t k
   crypto.BIO_free(text);
   crypto.ERR_clear_error();
   return fits;
+}
+
+// Whether a block of PEM holds what its name says, as far as OpenSSL's reader of authorities looks at it.
+static bool holds_certificate(const char *name, const unsigned char *data, long length) {
+  bool is_trusted = !strcmp(name, "TRUSTED CERTIFICATE");
+  if (!is_trusted && strcmp(name, "CERTIFICATE") && strcmp(name, "X509 CERTIFICATE")) return true;
+  X509 *certificate = is_trusted ? crypto.d2i_X509_AUX(NULL, &data, length)
+                                 : crypto.d2i_X509(NULL, &data, length);
+  crypto.X509_free(certificate);
+  return certificate;
+}
+
+int credd_damaged_pem(const char *pem, size_t length, size_t *start) {
+  BIO *text = length <= INT_MAX ? crypto.BIO_new_mem_buf(pem, (int)length) : NULL;
+  int blocks = 0;
+  bool is_good = text;
+  while (is_good) {
+    char *name = NULL, *header = NULL;
+    unsigned char *data = NULL;
+    long size = 0;
+    *start = length - (size_t)crypto.BIO_ctrl(text, BIO_CTRL_PENDING, 0, NULL);
+    if (crypto.PEM_read_bio(text, &name, &header, &data, &size) != 1) {
+      is_good = ERR_GET_REASON(crypto.ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+      break;
+    }
+    is_good = holds_certificate(name, data, size);
+    blocks++;
+    crypto.CRYPTO_free(name, __FILE__, __LINE__);
+    crypto.CRYPTO_free(header, __FILE__, __LINE__);
+    crypto.CRYPTO_free(data, __FILE__, __LINE__);
+  }
+  crypto.BIO_free(text);
+  crypto.ERR_clear_error();
+  return !is_good ? CREDD_PEM_DAMAGED : blocks == 0 ? CREDD_PEM_EMPTY : CREDD_PEM_GOOD;
 }
 
 static int algorithm_of(const EVP_PKEY *key) {

@@ -162,4 +162,41 @@ extension ConfigurationCheckTests {
       try complaint(certificate, key, in: folder)?.replacing(folder + "/", with: ""),
       equals: said + ": a line of it is damaged, or OpenSSL does not know its kind")
   }
+
+  /// libcurl takes no certificate of a file in which one is damaged.
+  @Test(
+    .enabled(if: Programs.installed("openssl") != nil, "takes openssl"),
+    arguments: [
+      ("cat own.pem own.pem", nil), ("sed 's/$/\\r/' own.pem", nil),
+      ("cat own.pem torn.pem", "cannot be read: the block that begins in line LAST is damaged"),
+      ("cat torn.pem own.pem", "cannot be read: the block that begins in line 1 is damaged"),
+      (
+        "tr '\\n' '\\r' <own.pem",
+        "has no certificate that OpenSSL finds: each line must end in a line feed"
+      ),
+    ] as [(String, String?)])
+  func aFileOfAuthoritiesThatLibcurlRefusesIsNamed(_ command: String, _ said: String?) throws {
+    let folder = try Stage.current().newFile("authorities")
+    let script = """
+      set -eu; mkdir "$0"; cd "$0"
+      openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout own.key \
+        -subj /CN=own -days 2 -out own.pem
+      sed '2s/...../&!/' own.pem >torn.pem
+      \(command) >ca.pem; wc -l <own.pem
+      """
+    let made = try ChildProcess(["/bin/sh", "-c", script, folder])
+    try #require(try made.wait() == 0, "\(made.errors)")
+    let (process, _) = try check(
+      """
+      [backend corp]
+      type = http
+      url = https://auth.example.com/token
+      ca_file = \(folder)/ca.pem
+      """)
+    let lines = complaints(process).filter { !$0.contains("warning:") }
+    let last = (Int(made.output.filter(\.isNumber)) ?? 0) + 1
+    let expected = said.map { "'\(folder)/ca.pem' " + $0.replacing("LAST", with: "\(last)") }
+    expect(lines.count, equals: expected == nil ? 0 : 1, "\(process.errors)")
+    expect(expected.map { lines.first?.hasSuffix($0) == true } ?? true, "\(lines)")
+  }
 }

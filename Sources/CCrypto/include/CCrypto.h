@@ -57,6 +57,12 @@ enum { CREDD_KEY_FITS, CREDD_KEY_OF_ANOTHER, CREDD_NO_CERTIFICATE, CREDD_NO_KEY 
 // read, as a key with a password.
 int credd_key_fits(const char *pem, size_t length, const char *key_pem, size_t key_length);
 
+enum { CREDD_PEM_GOOD, CREDD_PEM_EMPTY, CREDD_PEM_DAMAGED };
+
+// Whether OpenSSL can read all blocks of a file of certificates: it takes none of them if it cannot read one.
+// `start` is where it looked for the damaged block, whose first line follows.
+int credd_damaged_pem(const char *pem, size_t length, size_t *start);
+
 // Signs, and returns the signature's length, or -1. A capacity of 2048 bytes is enough for any key.
 // Takes some milliseconds: call it on a thread.
 ptrdiff_t credd_sign(const char *pem, size_t pem_length, const void *message, size_t length,

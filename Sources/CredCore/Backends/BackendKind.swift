@@ -177,6 +177,8 @@ public struct NamedFile: Sendable, Equatable {
     case secret(FileText)
     /// PEM with a block of this name in it.
     case pem(String)
+    /// Certificates in PEM.
+    case authorities
     case program
     case socket
   }

@@ -137,6 +137,7 @@ public struct ConfigurationInspection {
       switch file.content {
       case .secret(let text): check(file.path, .secret(text), &place, file.key)
       case .pem(let block): check(file.path, .pem(block), &place, file.key)
+      case .authorities: check(file.path, .authorities, &place, file.key)
       case .program: checkProgram(file.path, &place, file.key)
       case .socket: checkSocket(file.path, &place, file.key)
       }
@@ -168,7 +169,7 @@ public struct ConfigurationInspection {
       check(profile.policyFile, .text(.lines), &place, "policy_file")
     }
     check(profile.webIdentityTokenFile, .secret(.line), &place, "web_identity_token_file")
-    check(profile.caFile, .pem("CERTIFICATE"), &place, "ca_file")
+    check(profile.caFile, .authorities, &place, "ca_file")
     if scope == .everything { checkAccess(profile, &place) }
   }
 
@@ -246,7 +247,10 @@ public struct ConfigurationInspection {
 
   /// Reading a pipe here would take its content away.
   private mutating func checkOther(_ path: String, _ content: FileContent, _ place: Place) {
-    if case .pem = content { return fail(place, "'\(path)' is no regular file") }
+    switch content {
+    case .pem, .authorities: return fail(place, "'\(path)' is no regular file")
+    case .text, .secret: break
+    }
     unchecked.append(
       "\(place.section): \(place.key): '\(path)' is no regular file, and may give its content once")
   }

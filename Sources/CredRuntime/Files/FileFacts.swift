@@ -8,10 +8,12 @@ enum FileContent: Sendable, Equatable {
   case secret(FileText)
   /// With a block of that name.
   case pem(String)
+  /// Certificates of authorities, of which libcurl takes none if one is damaged.
+  case authorities
 
   var isSecret: Bool {
     switch self {
-    case .text: false
+    case .text, .authorities: false
     case .secret: true
     case .pem(let block): block == Self.privateKey
     }
@@ -28,7 +30,7 @@ enum FileContent: Sendable, Equatable {
   private var limit: Int? {
     switch self {
     case .text, .secret: SecretFile.sizeLimit
-    case .pem: nil
+    case .pem, .authorities: nil
     }
   }
 
@@ -36,6 +38,10 @@ enum FileContent: Sendable, Equatable {
   func fault(in content: Secret) -> String? {
     switch self {
     case .text(let text), .secret(let text): return text.fault(in: content)
+    case .authorities:
+      if let fault = Self.pem(Self.certificate).fault(in: content) { return fault }
+      // Without libcrypto there is no TLS either, which its first request says.
+      return Library.Name.crypto.load() == nil ? Libcrypto().fault(ofCertificates: content) : nil
     case .pem(let block):
       guard content.holdsPEM(block) else { return "has no '-----BEGIN … \(block)-----' in it" }
       guard block == Self.privateKey, content.holdsEncryptedKey else { return nil }

@@ -33,6 +33,20 @@ extension Libcrypto: AssertionSigning {
     }
   }
 
+  /// What keeps OpenSSL from taking a file of certificates, as ``FileText/fault(in:)``.
+  func fault(ofCertificates file: Secret) -> String? {
+    let text = file.bytes.map { CChar(bitPattern: $0) }
+    var start = 0
+    switch unsafe credd_damaged_pem(text, text.count, &start) {
+    case Int32(CREDD_PEM_GOOD): return nil
+    case Int32(CREDD_PEM_EMPTY):
+      return "has no certificate that OpenSSL finds: each line must end in a line feed"
+    default:
+      let line = file.line(ofBlock: "-----BEGIN ", from: start)
+      return "cannot be read: the block that begins in line \(line) is damaged"
+    }
+  }
+
   /// Bytes: of a key of 16,384 bits, the longest that OpenSSL reads.
   private static let longestSignature = 2048
 }

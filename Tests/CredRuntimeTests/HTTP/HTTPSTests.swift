@@ -176,4 +176,35 @@ struct HTTPSTests {
     let unknown = try get(TLSFake(certificates, "good"), authority: "other").failure
     expect(unknown?.reason, equals: "unable to get local issuer certificate")
   }
+
+  /// The check of a configuration judges a file of authorities as libcurl does.
+  @Test(arguments: [
+    "cat ca other", "cat ca torn", "cat torn ca", "head -n 3 other; cat ca",
+    "cat ca; head -n 3 other",
+    "sed 's/$/\\r/' ca", "tr '\\n' '\\r' <ca", "sed 's/^/  /' ca", "sed 's/$/ /' ca",
+    "echo text; cat ca; echo more; cat other", "printf '\\357\\273\\277'; cat ca", "cat ca key",
+    "cat torn-key ca", "sed 's/CERTIFICATE/TRUSTED &/' other; cat ca",
+    "sed 's/CERTIFICATE/OTHER/;2s/...../&!/' other; cat ca", "tr '\\n' '\\r' <other; echo; cat ca",
+  ])
+  func `a file of authorities counts for libcurl as for the check`(_ command: String) throws {
+    let folder = try TemporaryFolder()
+    let script = """
+      set -eu; cd "$0"; cp "$1" ca; cp "$2" other; cp "$3" key
+      sed '2s/...../&!/' other >torn; sed '2s/...../&!/' key >torn-key; { \(command); } >made
+      """
+    let shell = try Process.run(
+      URL(filePath: "/bin/sh"),
+      arguments: ["-c", script, folder.path] + ["ca", "other", "good-key"].map(certificates.path))
+    shell.waitUntilExit()
+    expect(shell.terminationStatus, equals: 0)
+    let content = try Data(contentsOf: URL(filePath: "\(folder.path)/made"))
+    let fault = FileContent.authorities.fault(in: Secret(Array(content)))
+    let made = "\(folder.path)/made"
+    let fake = try TLSFake(certificates, "good")
+    let reply = try ClientFixture().send(HTTPRequest(method: .get, url: fake.url)) {
+      $0.caFile = made
+    }
+    withExtendedLifetime(fake) {}
+    expect(reply.failure?.kind == .ownFile, equals: fault != nil, "\(reply) \(fault ?? "good")")
+  }
 }

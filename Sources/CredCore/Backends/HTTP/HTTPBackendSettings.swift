@@ -63,7 +63,7 @@ extension HTTPBackendSettings: BackendKind {
   public var namedFiles: [NamedFile] {
     [
       NamedFile("bearer_token_file", bearerTokenFile, .secret(.line)),
-      NamedFile("ca_file", caFile, .pem("CERTIFICATE")),
+      NamedFile("ca_file", caFile, .authorities),
       NamedFile("client_certificate", clientCertificate, .pem("CERTIFICATE")),
       NamedFile("client_key", clientKey, .pem("PRIVATE KEY")),
       NamedFile("unix_socket", unixSocket, .socket),

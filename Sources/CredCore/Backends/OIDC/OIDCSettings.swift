@@ -73,7 +73,7 @@ extension OIDCSettings: ProviderKind {
     [
       NamedFile("client_secret_file", clientSecretFile, .secret(.line)),
       NamedFile("client_assertion_key_file", clientAssertionKeyFile, .pem("PRIVATE KEY")),
-      NamedFile("ca_file", caFile, .pem("CERTIFICATE")),
+      NamedFile("ca_file", caFile, .authorities),
     ].compactMap(\.self)
   }
 

@@ -69,7 +69,7 @@ extension AWSSampleBackendSettings: BackendKind {
   public var origin: String? { url.origin + "/" }
 
   public var namedFiles: [NamedFile] {
-    [NamedFile("ca_file", caFile, .pem("CERTIFICATE"))].compactMap(\.self)
+    [NamedFile("ca_file", caFile, .authorities)].compactMap(\.self)
   }
 
   public func place(of issuer: ProviderIssuer?) -> [String?] { [url.text, appName, caFile] }

@@ -127,7 +127,7 @@ extension UserPoolSettings: ProviderKind {
   public var namedFiles: [NamedFile] {
     [
       NamedFile("client_secret_file", clientSecretFile, .secret(.line)),
-      NamedFile("ca_file", caFile, .pem("CERTIFICATE")),
+      NamedFile("ca_file", caFile, .authorities),
     ].compactMap(\.self)
   }
 
