@@ -53,6 +53,20 @@ extension CheckStep {
     return [failure.message, failure.detail].compactMap(\.self).joined(separator: "; ")
   }
 
+  // MARK: Past requests
+
+  /// The step for a profile in which users' last requests failed, with the last of these failures.
+  init(
+    _ requests: LastRequests, in profile: String, at time: WallTime, _ last: UpstreamFailure
+  ) {
+    let whose =
+      requests.users == 1 ? "of its user" : "of \(requests.failed) of \(requests.users) users"
+    self.init(
+      "requests in '\(profile)'", isOK: false,
+      detail: "the last request \(whose) failed, at \(time.iso8601): "
+        + Self.text(of: last, forAdmin: true))
+  }
+
   // MARK: Enrolments
 
   /// Right while it lasts: the journal warns of its end.
@@ -149,6 +163,25 @@ extension CheckStep {
   init(refusedWith error: ProtocolError, otherwise name: String) {
     let isOfUser = [.signIn, .denied].contains(error.kind)
     self.init(isOfUser ? Self.session : name, isOK: false, detail: error.message)
+  }
+}
+
+/// How the users' last requests in a profile ended. What only a user can mend, such as an ended sign-in, is
+/// no fault of the profile.
+struct LastRequests {
+  private(set) var users = 0
+  private(set) var failed = 0
+  /// The last failure.
+  private(set) var last: PastFailure?
+
+  /// - Parameter failure: of a further user; nil if the user's last request was answered.
+  mutating func add(_ failure: PastFailure?) {
+    users += 1
+    guard let failure, [.permanent, .temporary].contains(failure.failure.protocolError.kind) else {
+      return
+    }
+    failed += 1
+    if last.map({ $0.at < failure.at }) ?? true { last = failure }
   }
 }
 

@@ -62,7 +62,21 @@ final class Checks {
     case true?:
       let profiles = configuration.profileNames.compactMap { configuration[$0] }
       begin(profiles, "", turn, forAdmin: true) { [unowned self] turn, run in
+        run.steps += failedRequests(turn.now)
         finish(run, of: profiles, turn)
+      }
+    }
+  }
+
+  /// Servers may answer while users get nothing: the host's token may be wrong.
+  private func failedRequests(_ now: Instant) -> [CheckStep] {
+    var profiles: [String: LastRequests] = [:]
+    for (key, session) in sessions.byKey {
+      profiles[key.profile, default: LastRequests()].add(session.machine.lastFailure)
+    }
+    return profiles.sorted { $0.key < $1.key }.compactMap { name, requests in
+      requests.last.map {
+        CheckStep(requests, in: name, at: host.clock.wallTime + ($0.at - now), $0.failure)
       }
     }
   }

@@ -219,6 +219,30 @@ struct CheckTests {
       equals: "InvalidRequest")
   }
 
+  /// Each server answers, and nobody gets credentials.
+  @Test func aProfileWhoseRequestsFailIsNoGoodOne() throws {
+    let fixture = try ServiceFixture(Configured.usual() + Configured.profile("work"))
+    for uid in [1000, 1001] as [UInt32] { _ = try fixture.ask(#"{"profile":"work"}"#, uid: uid) }
+    _ = try fixture.ask()
+    fixture.host.upstreams.faults["token"] = .status(401, #"{"Code":"HostNotAuthorized"}"#)
+    for uid in [1001, 1002] as [UInt32] {
+      _ = try fixture.ask(#"{"profile":"work","refresh":true,"wait":1}"#, uid: uid)
+    }
+    let reply = try fixture.ask(#"{"op":"check","all":true}"#, uid: 0)
+    expect(reply["Ok"]?.bool == false)
+    expect(reply.failedSteps, equals: ["requests in 'work'"])
+    let detail = reply.steps.first { !$0.isOK }?.detail ?? ""
+    expect(detail.hasPrefix("the last request of 2 of 3 users failed, at 2023-11-14T"), "\(detail)")
+    expect(detail.contains("does not accept this host"))
+  }
+
+  @Test func whatUsersThemselvesMustMendIsNoFaultOfAProfile() throws {
+    let fixture = try ServiceFixture()
+    fixture.host.upstreams.faults["token"] = .status(403)
+    expect(try fixture.ask(#"{"wait":1}"#).errorCode, equals: "BackendRejected")
+    expect(try fixture.ask(#"{"op":"check","all":true}"#, uid: 0)["Ok"]?.bool == true)
+  }
+
   /// Cognito verifies ID tokens by the provider's keys, and credd asks its token endpoint.
   @Test func aProvidersDocumentKeysAndTokenEndpointAreAsked() throws {
     let fixture = try ServiceFixture(Configured.provider())

@@ -19,6 +19,7 @@ extension Story {
     try story.run("get work")
     try story.run("check work", columns: 80)
     try story.run("check work", by: .root, columns: 80)
+    try story.run("check --all-profiles", by: .root, columns: 80)
     story.pass(.seconds(60))
     story.tell("the administrator corrects the token, and mistypes the path") {
       story.upstreams.faults["token"] = .status(404, "no such page")
