@@ -82,13 +82,13 @@ final class Admittance {
     if let other {
       return decide(profile, name, inNameOf: other, caller, requester, now)
     }
-    if let profile, profile.access.allows(caller) {
-      guard let http = client.http,
-        let error = Self.refusalAtEndpoint(of: profile, to: caller, hasUnitToken: http.hasUnitToken)
-      else { return .admitted(profile, caller) }
+    if let profile, let http = client.http,
+      let error = Self.refusalAtEndpoint(of: profile, to: caller, hasUnitToken: http.hasUnitToken)
+    {
       // The answer is the same for all that the endpoint forbids, and the journal gets the reason.
       return .refused(ProtocolError(.accessDenied, error.message))
     }
+    if let profile, profile.access.allows(caller) { return .admitted(profile, caller) }
     // Whoever is refused is looked up in the same way, whether or not there is such a profile.
     guard let member = presentMember(caller, client, now) else { return .pending }
     guard let profile else { return .refused(unknown(name, caller, client)) }

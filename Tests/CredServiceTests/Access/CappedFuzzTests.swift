@@ -53,7 +53,7 @@ struct CappedFuzzTests {
         }
       }
     }
-    expect(answered > 50, "\(answered)")
+    expect(answered > TestRounds.of(50), "\(answered)")
   }
 
   /// A name of the rest, where the same line with a name of nothing is answered in the same bytes.
