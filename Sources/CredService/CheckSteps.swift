@@ -36,7 +36,7 @@ extension CheckStep {
   ) -> (words: String?, isOK: Bool) {
     guard let difference = outcome.clockDifference?.components.seconds else { return (nil, true) }
     let own = outcome.isOfAWS ? 0 : aws.map { difference - $0.components.seconds } ?? 0
-    // HTTP gives times in whole seconds. Nothing counts by the clock of a backend.
+    // HTTP gives times in whole seconds. No developer token counts by the clock of a backend.
     guard abs(own) <= 2 else {
       return ("its clock is \(abs(own)) s \(own > 0 ? "fast" : "slow"): set it there", true)
     }

@@ -116,14 +116,17 @@ public struct DeveloperToken: Sendable, Equatable {
 
   /// The time until it expires; nil if it does not say that.
   ///
-  /// Cognito made the token and judges it, so its clock counts. Before it is known, the token has the benefit
-  /// of the doubt: a clock that is fast, here or at the backend, must not make a new token an expired one.
+  /// Cognito made the token and judges it, so its clock counts. No clock alone makes a token an expired
+  /// one: one that is fast, here, at the backend or at one server of AWS, must not lock users out. Cognito
+  /// refuses what has expired.
   ///
   /// - Parameters:
   ///   - aws: AWS's time, if a server of it has told that.
   ///   - others: the time of this host and, if it came with the reply, of the backend.
   public func lifetime(aws: WallTime?, others: [WallTime]) -> Duration? {
-    guard let expiration, let now = aws ?? others.min() else { return nil }
+    guard let expiration else { return nil }
+    let trusted = aws.flatMap { $0 < expiration ? $0 : nil }
+    guard let now = trusted ?? (others + [aws].compactMap(\.self)).min() else { return nil }
     let left = expiration - now
     return issued.map { min(left, max(.zero, expiration - $0)) } ?? left
   }

@@ -1,7 +1,7 @@
 import CredCore
 import Logging
 
-/// The clocks of backends. They cost credd nothing, since lifetimes of tokens count by AWS's clock. But AWS
+/// The clocks of backends. They cost credd nothing, since developer tokens count by AWS's clock. But AWS
 /// refuses what a backend signs 5 minutes off, so the journal names a clock that is wrong.
 final class BackendClocks {
   private let clock: any Clock

@@ -52,7 +52,10 @@ final class Sender {
         reply.sent = SentSecrets(
           exchange.request.secretHeaders + exchange.secrets, names: exchange.names)
         reply.wentPlain = exchange.request.url.hasPrefix("http://")
-        if let time = reply.date { note(time, of: exchange) }
+        // A reply that a cache has kept has the time of its making.
+        if let time = reply.date, ["0", nil].contains(reply.header("Age")) {
+          note(time, of: exchange)
+        }
         let outcome = Result { () throws(UpstreamFailure) in try exchange.read(reply) }
           .mapError { $0.with(request: asked, answer: "HTTP \(reply.status)", took: time) }
         report(exchange, outcome.failure, status: reply.status, in: time)

@@ -49,6 +49,16 @@ struct BackendClockTests {
     expect(warnings(fixture), equals: [])
   }
 
+  /// Another profile may have an endpoint of its own, whose clock is nobody's business.
+  @Test(arguments: [86400, -86400])
+  func aServerOfAWSWithAWrongClockLocksOutNobody(seconds: Int) throws {
+    let fixture = try fixture(backend: .zero, aws: .seconds(seconds))
+    _ = try fixture.ask()
+    fixture.host.upstreams.dateSkew = .zero
+    fixture.advance(by: .seconds(60))
+    expect(try fixture.ask(#"{"refresh":true}"#).accessKeyID != nil)
+  }
+
   @Test func aTokenThatHasExpiredIsTheBackendsFault() throws {
     let fixture = try fixture(backend: .zero)
     fixture.host.upstreams.tokenLifetime = .seconds(-60)
