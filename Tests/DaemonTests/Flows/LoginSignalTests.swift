@@ -83,7 +83,7 @@ struct LoginSignalTests {
   /// Before a sign-in has begun there is the terminal alone to put in order.
   @Test(arguments: [SIGTERM, SIGHUP, SIGINT, SIGQUIT])
   func aSignalAtTheFirstPromptLeavesTheTerminalAsItWas(_ signal: CInt) throws {
-    let host = try TestHost { Configuration.userPool($0) }
+    let host = try TestHost { Configuration.userPool($0, backend: "account_actions = sign-up") }
     for (words, prompt) in [
       (["login"], "Password of alice for profile default: "),
       (["account", "default", "sign-up"], "New password of alice for profile default: "),

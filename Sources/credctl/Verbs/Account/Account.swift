@@ -81,9 +81,10 @@ extension AccountVerb {
     guard asks else { return }
     if let list = try? client.profiles().reply, let offers = ProfileList.offers(list, profile) {
       guard !offers.contains(Self.action.rawValue) else { return }
+      let others = offers.isEmpty ? "none" : offers.joined(separator: ", ")
       throw Failure(
         .notPermitted,
-        "profile '\(profile)' does not offer the action '\(Self.action.rawValue)': see account_actions"
+        "profile '\(profile)' does not offer the action '\(Self.action.rawValue)'; it offers \(others)"
       )
     }
     // One that is not in the list, or an older daemon.
