@@ -15,8 +15,9 @@ public enum ProcessHardening {
   ]
 
   /// Removes variables that make libraries write files, opens missing standard streams, and forbids
-  /// core dumps and tracing. Makes a file at its limit (RLIMIT_FSIZE) an error instead of a signal. Keeps every page of this process out of swap, including pages of
-  /// libraries and stacks. Call it before reading anything that may be secret.
+  /// core dumps and tracing. Makes a file at its limit (RLIMIT_FSIZE) an error instead of a signal.
+  /// Keeps every page of this process out of swap, including pages of libraries and stacks. Call it
+  /// before reading anything that may be secret.
   ///
   /// - Returns: why memory is not locked, if the kernel refuses that. In a user's service it does,
   ///   because the limit there is 8 MiB. Freed memory is wiped even then.

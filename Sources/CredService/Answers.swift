@@ -173,6 +173,8 @@ final class Answers {
 
   /// The users who are named to root, at most.
   private static let mostUsers = 3
+  /// The sessions that are looked at for them, at most: each refused request does that on the loop.
+  private static let mostSessions = 1024
 
   /// The refusal of root, who is a user like the others, where others are signed in: who runs a program by
   /// sudo wants their session. Nobody else hears of other users. Nil for all other refusals.
@@ -183,11 +185,13 @@ final class Answers {
       turn.client.http == nil, turn.door.cap == nil
     else { return nil }
     var users: [String] = []
+    var left = Self.mostSessions
     sessions.order.walk(after: .before(1)) { other in
+      left -= 1
       if other.key.profile == session.key.profile, case .signedIn = other.machine.state {
         users.append(other.userName ?? "\(other.key.uid)")
       }
-      return users.count <= Self.mostUsers
+      return users.count <= Self.mostUsers && left > 0
     }
     guard let first = users.first else { return nil }
     let more = users.count > Self.mostUsers ? " and others" : ""

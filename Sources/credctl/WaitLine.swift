@@ -8,15 +8,16 @@ struct WaitLine {
 
   /// A command in the background writes nothing: the terminal may stop it (`stty tostop`).
   mutating func show() {
-    guard !isShown, StandardStream.error.isTerminal, tcgetpgrp(STDERR_FILENO) == getpgrp() else {
-      return
-    }
+    guard !isShown, StandardStream.error.isTerminal, Self.isInForeground else { return }
     isShown = true
     StandardStream.error.report(Self.text)
   }
 
   func erase() {
     // Wider than the text, also where the locale has no `…`.
-    if isShown { StandardStream.error.report("\r" + String(repeating: " ", count: 24) + "\r") }
+    guard isShown, Self.isInForeground else { return }
+    StandardStream.error.report("\r" + String(repeating: " ", count: 24) + "\r")
   }
+
+  private static var isInForeground: Bool { tcgetpgrp(STDERR_FILENO) == getpgrp() }
 }

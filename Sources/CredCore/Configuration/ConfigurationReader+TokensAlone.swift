@@ -9,7 +9,7 @@ extension ConfigurationReader {
     "ca_file", "logins_key", "vend_credentials",
   ]
 
-  /// Whether it is meant so: its backend may still be none that has tokens.
+  /// Whether the section asks for tokens alone. The backend's type is not known yet.
   func givesTokensAlone(_ profile: ProfileSettings, _ section: INISection) -> Bool {
     section["identity_pool_id"] == nil && section["source_profile"] == nil
       && profile.flow != .direct && vendsTokens(section)

@@ -45,7 +45,7 @@ extension FailureTable {
       "vpc endpoint policy", "the policy of the VPC endpoint", place: "in this host's network"),
   ]
 
-  /// What a trust policy lacks, the rows of the operation say.
+  /// The operation's rows say what a trust policy lacks.
   private static let trust = ["role trust policy", "resource-based policy"].map {
     let policy = DenyingPolicy($0, "the role's trust policy")
     return denial(policy.denies, policy.change)

@@ -16,14 +16,14 @@ extension SessionMachine {
 }
 
 extension Held {
-  /// Until when the tokens of a sign-in are of use that nothing renews; nil for another one.
+  /// Until when a sign-in lasts that nothing renews; nil for another one.
   fileprivate func lastUse(_ plan: SessionPlan) -> Instant? {
     switch state {
     case .signedIn(.logins): return loginsEnd
     case .signedIn(.provider(let session)) where session.refreshToken.isEmpty:
       let token = session.lastToken(plan)
       guard let token, token.lifetime != nil else {
-        // Nobody knows the token's end: what came of it counts.
+        // Nobody knows the token's end: the credentials that it brought decide.
         return credentials?.servableUntil ?? Instant(nanoseconds: .min)
       }
       return token.usableUntil

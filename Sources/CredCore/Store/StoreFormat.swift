@@ -55,7 +55,7 @@ public struct StoreHeader: Sendable, Equatable {
       case .otherBoot: "it was written before the last boot"
       case .unknownBoot:
         """
-        whether it was written since the last boot cannot be known: the unit's ProcSubset=pid hides \
+        credd cannot tell whether it was written since the last boot: the unit's ProcSubset=pid hides \
         the boot id, and Environment=CREDD_BOOT_ID=%b is missing in it
         """
       }

@@ -108,8 +108,8 @@ final class Admittance {
     _ requester: Requester, _ now: Instant
   ) -> Decision {
     guard let profile, profile.access.allowsImpersonation(by: caller) else {
-      if profile != nil {
-        let rule = profile?.access.refusalOfImpersonation(by: caller) ?? ""
+      if let profile {
+        let rule = profile.access.refusalOfImpersonation(by: caller)
         journal.accessRefused(caller, to: name, inNameOf: other, because: rule, requester)
       }
       return .refused(
@@ -333,7 +333,7 @@ final class Admittance {
     if caller.uid != 0 {
       guard !caller.isUnmapped, configuration.restrictions.count <= Self.restrictionsTried,
         configuration.restrictions.allSatisfy({ $0.allows(caller) })
-      else { return Self.notForYou(name, caller, suggestion(for: name, client, caller)) }
+      else { return Self.notForYou(name, caller, suggestion(for: name, caller)) }
     }
     let known = configuration.profileNames
     guard !known.isEmpty else {
@@ -369,23 +369,23 @@ final class Admittance {
     {
       return .refused(Self.noLongerForYou(name))
     }
-    guard case .main = client.door, client.http == nil, caller.uid != 0 else {
+    guard case .main = client.door, caller.uid != 0 else {
       return .refused(Self.notForYou(name, caller))
     }
     switch self.caller(client, configuration.current.needs.own, now) {
     case .pending: return .pending
     case .unknown: return .refused(Self.notForYou(name, caller))
     case .known(let known):
-      return .refused(Self.notForYou(name, caller, suggestion(for: name, client, known)))
+      return .refused(Self.notForYou(name, caller, suggestion(for: name, known)))
     }
   }
 
   /// `; did you mean 'x'?`, of a profile that is open to the caller; empty where none is near.
-  private func suggestion(for name: String, _ client: Client, _ caller: Caller) -> String {
+  private func suggestion(for name: String, _ caller: Caller) -> String {
     let configuration = configuration.current
-    guard client.http == nil, caller.uid != 0,
-      configuration.restrictions.count <= Self.restrictionsTried
-    else { return "" }
+    guard caller.uid != 0, configuration.restrictions.count <= Self.restrictionsTried else {
+      return ""
+    }
     return configuration.nameIndex.suggestion(for: name) {
       configuration.profiles[$0]?.access.allows(caller) ?? false
     }
@@ -416,8 +416,8 @@ final class Admittance {
   private static func logInAgain(_ name: String, _ caller: Caller) -> ProtocolError {
     ProtocolError(
       .accessDenied,
-      "profile '\(name)' is open to a group of \(caller.userName?.singleQuoted ?? "this user") that this "
-        + "process does not have yet: log in to this host again")
+      "\(caller.userName?.singleQuoted ?? "this user") is in a group that may use profile '\(name)', but "
+        + "this process began before that: log in to this host again")
   }
 
   /// The same words whether or not there is such a profile.

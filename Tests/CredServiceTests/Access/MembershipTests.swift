@@ -62,7 +62,7 @@ struct MembershipTests {
     expect(
       reply.errorMessage,
       equals:
-        "profile 'default' is open to a group of 'alice' that this process does not have yet: "
+        "'alice' is in a group that may use profile 'default', but this process began before that: "
         + "log in to this host again")
     expect(
       fixture.host.log.entries.contains { $0["reason"]?.contains("must log in again") ?? false })
