@@ -45,7 +45,7 @@ extension Daemon {
     guard let generation = readings.begin() else { return }
     ServiceNotification.send(
       "RELOADING=1\nMONOTONIC_USEC=\(loop.monotonicMicroseconds)\nSTATUS=reading the configuration")
-    let (read, path, log) = (options.readConfiguration, options.configuration, log)
+    let (read, path, log) = (options.readConfiguration, options.configuration?.path, log)
     background.runOnce(.configuration, deadline: loop.now + Self.reloadTime) {
       let state = path.map(ConfigurationState.init)
       return read().map { Reading($0, state, log: log) }
@@ -70,9 +70,7 @@ extension Daemon {
       }
       if let configuration = reading.configuration {
         apply(configuration)
-        if let path = options.configuration, let state = reading.state {
-          watch(path, since: state)
-        }
+        if let state = reading.state { watch(since: state) }
       } else {
         service.refuseConfiguration(
           reading.diagnostics.filter { $0.severity == .error }.map(\.description))
@@ -83,9 +81,9 @@ extension Daemon {
   }
 
   /// Lets clients be told when files of the configuration have changed.
-  func watch(_ path: String, since state: ConfigurationState) {
+  func watch(since state: ConfigurationState) {
     service.watchFiles(reloadedBy: ServiceDirectory.reload) {
-      ConfigurationState(of: path) != state
+      ConfigurationState(of: state.path) != state
     }
   }
 

@@ -115,7 +115,7 @@ public final class Daemon {
     let status = try StatusNotice(loop: loop) { [unowned self] in service.summary }
     self.status = status
     service.delegate = self
-    if let path = options.configuration { watch(path, since: ConfigurationState(of: path)) }
+    if let state = options.configuration { watch(since: state) }
     status.update()
     idleExit = try IdleExit(
       loop: loop, server: server, endpoint: endpoint,
@@ -218,8 +218,8 @@ extension Daemon: SessionServiceDelegate {
 
 /// Options from the command line and the environment. A reload does not change them.
 public struct DaemonOptions: Sendable {
-  /// The configuration's path; nil if nobody is to be told that its files have changed.
-  let configuration: String?
+  /// The configuration's files before they were read; nil if nobody is to be told that they have changed.
+  let configuration: ConfigurationState?
   /// Reads the configuration again; runs in the background.
   let readConfiguration: @Sendable () -> Result<ConfigurationReading, SystemError>
   /// The level of all loggers; nil if the command line sets it.
@@ -235,7 +235,7 @@ public struct DaemonOptions: Sendable {
   let credentialsDirectory: String?
 
   public init(
-    logThreshold: LogThreshold?, isActivated: Bool, configuration: String? = nil,
+    logThreshold: LogThreshold?, isActivated: Bool, configuration: ConfigurationState? = nil,
     stateDirectory: String? = ServiceDirectory.state,
     runtimeDirectory: String? = ServiceDirectory.runtime,
     credentialsDirectory: String? = ServiceDirectory.credentials,

@@ -56,7 +56,9 @@ struct Credd {
         return EX_OK
       }
       let passed = try takePassed()
-      try start(readConfiguration(passed), passed)
+      // What changes while the files are read counts as a change after that.
+      let state = ConfigurationState(of: line.config)
+      try start(readConfiguration(passed), state, passed)
       return EX_OK
     } catch {
       return error.status
@@ -74,7 +76,7 @@ struct Credd {
   }
 
   private func start(
-    _ configuration: Configuration, _ passed: PassedDescriptors
+    _ configuration: Configuration, _ state: ConfigurationState, _ passed: PassedDescriptors
   ) throws(Ending) {
     let threshold = LogThreshold(Logger.Level(line.logLevel ?? configuration.daemon.logLevel))
     let log = LogOutput.logger(threshold)
@@ -88,7 +90,7 @@ struct Credd {
           have a port on 127.0.0.1; it is left alone
           """)
       }
-      try serve(configuration, passed, threshold, log)
+      try serve(configuration, state, passed, threshold, log)
     } catch {
       let reason = "\(error)\(advice(on: error))"
       log.error("cannot start: \(reason)")
@@ -199,8 +201,8 @@ struct Credd {
   }
 
   private func serve(
-    _ configuration: Configuration, _ passed: PassedDescriptors, _ threshold: LogThreshold,
-    _ log: Logger
+    _ configuration: Configuration, _ state: ConfigurationState, _ passed: PassedDescriptors,
+    _ threshold: LogThreshold, _ log: Logger
   ) throws(SystemError) {
     // Without that permission the daemon still starts, and still wipes freed memory.
     if let unlocked { log.notice("secrets may be swapped out: \(unlocked)") }
@@ -208,7 +210,7 @@ struct Credd {
     let (path, neighbours) = (line.config, SocketNeighbours(line, passed))
     let options = DaemonOptions(
       logThreshold: line.logLevel == nil ? threshold : nil, isActivated: !passed.listeners.isEmpty,
-      configuration: path
+      configuration: state
     ) {
       Result { () throws(SystemError) in
         try ConfigurationFiles.read(path, beside: neighbours)

@@ -3,16 +3,18 @@ internal import CredCore
 
 /// The configuration's files as the kernel knows them. A file that was written, replaced, added or removed since
 /// makes another state; one that got other rights alone does not.
-struct ConfigurationState: Equatable, Sendable {
+public struct ConfigurationState: Equatable, Sendable {
   private struct Facts: Equatable {
     let device, inode: UInt64
     let size, modified: Int64
   }
 
+  let path: String
   private var files: [String: Facts] = [:]
 
   /// Blocks.
-  init(of path: String) {
+  public init(of path: String) {
+    self.path = path
     let fragments = (try? ConfigurationFiles.fragments(of: path)) ?? []
     for file in ([path] + fragments).prefix(Limits.Configuration.files + 1) {
       var facts = credd_file_facts()
