@@ -15,8 +15,9 @@ struct DatabaseOwner {
     (uid, gid) = unsafe (user.pointee.pw_uid, user.pointee.pw_gid)
   }
 
-  /// The owner of the folder in which the file lies; nil where that is root, and nobody else can change
-  /// the way there.
+  /// The owner of the first folder on the way to the file that not only root can change; nil where there is
+  /// none. What comes after it on the way is what its owner has laid there, and says nothing of whom root
+  /// may become.
   init?(ofFile path: String) throws {
     var walk = Walk(path)
     guard let open = walk.findOpenFolder() else { return nil }
@@ -24,14 +25,15 @@ struct DatabaseOwner {
     guard unsafe stat(walk.folder, &state) == 0 else {
       throw Failed("\(path): \(walk.folder): \(SystemError.last)", .unavailable)
     }
-    guard state.st_uid != 0 else {
+    guard open.uid != 0, open.uid == state.st_uid else {
       throw Failed(
-        "\(path): others can change \(open), and root would open what they put there: give the "
-          + "database's folder to the server's user, or \(open) to root alone")
+        "\(path): others can change \(open.path), and choose by it where root's commands go "
+          + "(the user \(open.uid) owns it, the user \(state.st_uid) the database's folder): give "
+          + "both to the server's user, or \(open.path) to root alone")
     }
-    uid = state.st_uid
+    uid = open.uid
     // Never root's group.
-    gid = state.st_gid == 0 ? state.st_uid : state.st_gid
+    gid = open.gid == 0 ? open.uid : open.gid
   }
 
   /// Gives up root's rights for good.
@@ -51,6 +53,13 @@ struct DatabaseOwner {
 
 /// The way to a file, folder by folder and link by link.
 private struct Walk {
+  /// A folder, or a link to one, that not only root can change.
+  struct OpenFolder {
+    let path: String
+    let uid: uid_t
+    let gid: gid_t
+  }
+
   /// Names that are still to be looked at, the next one last.
   private var rest: [Substring]
   /// The folder that was reached; empty for the root.
@@ -69,7 +78,7 @@ private struct Walk {
   }
 
   /// The first folder that not only root can change; nil where there is none.
-  mutating func findOpenFolder() -> String? {
+  mutating func findOpenFolder() -> OpenFolder? {
     var links = 0
     while let name = rest.last {
       let next = place + "/" + name
@@ -78,7 +87,10 @@ private struct Walk {
       let isThere = unsafe lstat(next, &there) == 0
       let isFolder = isThere && rest.count > 1
       if Self.isOpen(above, isFolder ? there : nil) {
-        return isFolder && above.st_uid == 0 && above.st_mode & S_ISVTX != 0 ? next : place + "/"
+        let isEntry = isFolder && above.st_uid == 0 && above.st_mode & S_ISVTX != 0
+        let state = isEntry ? there : above
+        let path = isEntry ? next : place.isEmpty ? "/" : place
+        return OpenFolder(path: path, uid: state.st_uid, gid: state.st_gid)
       }
       guard isThere else { return nil }
       rest.removeLast()

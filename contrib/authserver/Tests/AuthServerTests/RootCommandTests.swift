@@ -88,6 +88,36 @@ extension CommandLineTests {
       #expect(Set(files) == ["auth.db", "key"])
     }
 
+    /// Whoever can change a folder on the way does not choose whom root becomes: neither in a folder of
+    /// their own, nor in one like /tmp, where the link alone is theirs.
+    @Test(arguments: [false, true])
+    func aLinkToAnothersFolderLeadsNowhere(_ isSticky: Bool) throws {
+      let other = try TestFolder()
+      try Command.run("/usr/bin/cp", [database, other.path + "/auth.db"])
+      try Command.run("/usr/bin/chown", ["-R", "64998:64998", other.path])
+      let before = try Command.run("/usr/bin/stat", ["-c", "%n %y", other.path + "/auth.db"])
+      try Command.run("/usr/bin/rm", ["-r", folder.path + "/data"])
+      try Command.run("/usr/bin/ln", ["-s", other.path, folder.path + "/data"])
+      try Command.run("/usr/bin/chown", ["-h", "nobody:nogroup", folder.path + "/data"])
+      if isSticky {
+        try Command.run("/usr/bin/chown", ["root:root", folder.path])
+        try Command.run("/usr/bin/chmod", ["1777", folder.path])
+      }
+      let open = folder.path + (isSticky ? "/data" : "")
+      for command in [
+        archive, ["host", "revoke", "web1"], ["migrate"], ["serve"], ["user", "list"],
+      ] {
+        let said = fixture.failure(65, command)
+        #expect(said?.contains("others can change \(open), and") == true, "\(command)")
+        #expect(said?.contains("the user 64998 the database's folder") == true, "\(command)")
+      }
+      #expect(try Command.run("/usr/bin/stat", ["-c", "%n %y", other.path + "/auth.db"]) == before)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: other.path) == ["auth.db"])
+      // The same owner's.
+      try Command.run("/usr/bin/chown", ["-R", "nobody:nogroup", other.path])
+      try fixture.run("host", "revoke", "web1")
+    }
+
     @Test func rootsFilesAreRootsAndTheDatabasesAreTheServers() throws {
       let copy = safe.path + "/copy.db"
       try fixture.run("backup", copy)
