@@ -143,7 +143,7 @@ private func spawn(
   var signals = sigset_t()
   _ = unsafe sigemptyset(&signals)
   _ = unsafe posix_spawnattr_setsigmask(&attributes, &signals)
-  for signal in [SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGCHLD] {
+  for signal in [SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGCHLD, SIGXFSZ] {
     _ = unsafe sigaddset(&signals, signal)
   }
   _ = unsafe posix_spawnattr_setsigdefault(&attributes, &signals)

@@ -177,6 +177,9 @@ import Glibc
     case SQLITE_FULL: return .full(path)
     // The shared memory beside the file could not grow.
     case SQLITE_IOERR where code == auth_sqlite_ioerr_shmsize: return .full(path)
+    case SQLITE_IOERR where code == auth_sqlite_ioerr_write && auth_has_file_size_limit():
+      return .unavailable(
+        "\(path): \(reason): RLIMIT_FSIZE, or LimitFSIZE= of the unit, may be too small")
     case SQLITE_NOTADB: return .foreign("\(path) is not a file of SQLite")
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_READONLY,
       SQLITE_NOMEM, SQLITE_INTERRUPT, SQLITE_ABORT:

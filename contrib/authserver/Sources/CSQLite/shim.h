@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 // Which kind of disk its files lie on; Swift has no module for that.
@@ -12,6 +13,13 @@
 // Swift does not see a macro that computes.
 static const int auth_sqlite_constraint_trigger = SQLITE_CONSTRAINT_TRIGGER;
 static const int auth_sqlite_ioerr_shmsize = SQLITE_IOERR_SHMSIZE;
+static const int auth_sqlite_ioerr_write = SQLITE_IOERR_WRITE;
+
+// By the time that SQLite tells of a write that failed, EFBIG is gone.
+static inline _Bool auth_has_file_size_limit(void) {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
 
 // What follows lets SQLite write a copy into a file that is open, where the process may not go by the
 // file's name. The file's journal is kept nowhere: a copy that fails is thrown away.

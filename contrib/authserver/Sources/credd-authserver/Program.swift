@@ -12,6 +12,9 @@ enum Main {
   static func main() async {
     // Before anything is read: passwords and tokens are in this memory.
     guard auth_harden() == 0 else { exit(71) }
+    // A file over RLIMIT_FSIZE is an error of its write, as a full disk is, on whatever thread: Dispatch's
+    // block the signal, which would end the program on another one.
+    _ = signal(SIGXFSZ, SIG_IGN)
     // Whatever is made here, a database above all, is for nobody else.
     _ = umask(0o077)
     // The configuration alone says where the database is: its checks know nothing of these.

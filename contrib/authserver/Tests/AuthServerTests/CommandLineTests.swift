@@ -24,6 +24,21 @@ extension CommandLineTests {
     }
   }
 
+  struct FileSizeTests {
+    /// Room for the memory that SQLite shares, and not for what is written.
+    @Test func aFileOverTheLimitIsAnErrorAndEndsNothing() throws {
+      let fixture = try CommandLineFixture()
+      let enrol = ["host", "enrol", "web1", "--pool", "work", "--vouches", "alice"]
+      // Who started the tests may ignore the signal.
+      let said = fixture.failure(
+        69, enrol,
+        by: ["/usr/bin/env", "--default-signal=XFSZ", "/usr/bin/prlimit", "--fsize=32768"])
+      #expect(said?.contains("disk I/O error: RLIMIT_FSIZE, or LimitFSIZE=") == true)
+      try fixture.run(enrol)
+      try fixture.run("audit", "verify")
+    }
+  }
+
   struct BackupCommandTests {
     @Test func aBackUpIsOfOneMomentAlsoUnderLoad() async throws {
       let fixture = try CommandLineFixture()
