@@ -6,7 +6,7 @@ extension Identifier {
   ///
   /// Names of one script alone pass, unless each of their letters looks like one of ASCII. Letters that look
   /// alike within a script, as `l` and `I`, are not looked at.
-  public var looks: String? {
+  public var lookalike: String? {
     let others = name.unicodeScalars.filter { !$0.isASCII }
     guard !others.isEmpty else { return nil }
     if let odd = others.first(where: { !$0.isOfAWord }) {

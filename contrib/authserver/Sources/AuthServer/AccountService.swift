@@ -49,10 +49,10 @@ public struct AccountService: Sendable {
       throw Refusal(409, "UsernameExists", "there is an account of that name, or one like it")
     case .invitationUnknown: throw Self.invitationUnknown
     }
-    if let looks = user.looks {
+    if let lookalike = user.lookalike {
       log.warning(
         "a new account may be taken for another one",
-        metadata: ["user": "\(user.text)", "reason": "the name \(looks)"])
+        metadata: ["user": "\(user.text)", "reason": "the name \(lookalike)"])
     }
     return username
   }

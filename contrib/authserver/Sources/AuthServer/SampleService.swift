@@ -148,7 +148,9 @@ public struct SampleService: Sendable {
     for name in form.names where name.hasPrefix("provider") || name.hasPrefix("token") {
       guard ["provider1", "token1"].contains(name) else {
         throw Refusal(
-          400, "InvalidRequest", "\(name.visible): one login is taken, provider1 of the pool")
+          400, "InvalidRequest",
+          "\(name.visible): this server takes one login, provider1, of the pool's developer_provider"
+        )
       }
     }
     switch (form["provider1"], form["token1"]) {

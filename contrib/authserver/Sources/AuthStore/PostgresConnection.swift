@@ -62,7 +62,7 @@ import Glibc
   private static func connect(
     _ url: String, _ options: String, _ attributes: String
   ) throws -> OpaquePointer {
-    // What stands before the URL, it may say otherwise. A connection that has fallen silent is found
+    // The URL overrides the keywords before `dbname`. A connection that has fallen silent is found
     // while it waits in the pool.
     let keywords = [
       "target_session_attrs", "keepalives_idle", "keepalives_interval", "keepalives_count",

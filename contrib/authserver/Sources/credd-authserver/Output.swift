@@ -165,8 +165,8 @@ extension Identifier {
 
   /// Says on standard error how people may take a new name for another one.
   func warnOfLooks() {
-    guard let looks else { return }
-    let text = Array("Warning: the name \(name.visible) \(looks)\n".utf8)
+    guard let lookalike else { return }
+    let text = Array("Warning: the name \(name.visible) \(lookalike)\n".utf8)
     _ = unsafe write(STDERR_FILENO, text, text.count)
   }
 }

@@ -27,7 +27,7 @@ struct LookalikeTests {
   ])
   func aNameThatIsTakenForAnotherIsWarnedOf(_ name: String, _ looks: String) throws {
     let user = try Identifier(registering: name, as: .account)
-    #expect(user.looks?.hasPrefix(looks) == true, "\(user.looks ?? "nothing")")
+    #expect(user.lookalike?.hasPrefix(looks) == true, "\(user.lookalike ?? "nothing")")
   }
 
   /// Also what no rule of these finds: letters of one script that look alike.
@@ -37,7 +37,7 @@ struct LookalikeTests {
     "田中さくら", "カタカナ漢字", "김철수", "王小明", "علي",
   ])
   func aNameOfOneLanguageIsNot(_ name: String) throws {
-    #expect(try Identifier(registering: name, as: .account).looks == nil)
+    #expect(try Identifier(registering: name, as: .account).lookalike == nil)
   }
 
   @Test(arguments: ["*", "**", "?*", "*?", "??*", "*?*?*", "alice, ?*"])
