@@ -17,7 +17,7 @@ struct RemoteError: Equatable {
     else { return nil }
     self.name = String(local)
     self.message = message.flatMap {
-      RemoteText.clean($0.bytes, hiding: sent, most: RemoteText.maximumLengthOfAWS)
+      RemoteText.clean($0.bytes, hiding: sent, isFromAWS: true)
     }
   }
 
@@ -61,15 +61,21 @@ enum RemoteText {
   ///
   /// - Parameters:
   ///   - sent: secrets that are hidden too, even short parts.
-  ///   - most: the characters to which it is cut.
+  ///   - isFromAWS: whether AWS wrote it. Only then ARNs, ids of refusals and queries of URLs are shown whole.
   static func clean(
     _ bytes: some Collection<UInt8>, hiding sent: SentSecrets = SentSecrets(),
-    most: Int = maximumLength
+    isFromAWS: Bool = false
   ) -> String? {
     // The rest of a long message is not read.
-    line(of: URLLogins.removed(from: Array(sent.hide(in: bytes.prefix(4096)))), most) { words in
+    let read = Array(sent.hide(in: bytes.prefix(4096)))
+    guard isFromAWS else {
+      return line(of: URLLogins.removed(from: read), maximumLength) { _ in
+        { withoutSecrets($0, sent.names) }
+      }
+    }
+    return line(of: URLLogins.removedOfAWS(from: read), maximumLengthOfAWS) { words in
       let names = sent.names.union(PublicName.authorizations(in: words))
-      return { withoutSecrets($0, names) }
+      return { PublicName.isARN($0) ? String($0) : withoutSecrets($0, names) }
     }
   }
 
@@ -110,7 +116,6 @@ enum RemoteText {
   /// Compares scalars: a letter with a combining mark is one character, but may still belong to a
   /// token.
   private static func withoutSecrets(_ word: Substring, _ names: Set<String>) -> String {
-    if PublicName.isARN(word) { return String(word) }
     func shown(_ run: String) -> String {
       names.contains(run) || !looksSecret(run) ? run : "…"
     }

@@ -1,33 +1,79 @@
-/// Users and passwords in the URLs of a text that a program wrote.
+/// Users, passwords and queries in the URLs of a text that a program wrote.
 enum URLLogins {
-  private static let separator = Array("://".utf8)
+  /// What stands before a host and its login; in JSON a slash may have a backslash.
+  private static let marks = ["://", ":\\/\\/"].map { Array($0.utf8) }
+  /// The same at the start of a word, where the scheme is left out.
+  private static let marksWithoutScheme = ["//", "\\/\\/"].map { Array($0.utf8) }
   private static let at = UInt8(ascii: "@")
+  private static let hidden = Array("…".utf8)
 
   /// The text without them. A password may hold any character, so what could be one is taken out too.
   static func removed(from text: [UInt8]) -> [UInt8] {
-    var (shown, rest): ([UInt8], ArraySlice<UInt8>) = ([], text[...])
-    while let start = end(ofSeparator: rest) {
-      shown += rest[..<start]
-      rest = rest[start...]
-      let (hidden, length) = login(in: rest)
-      shown += hidden.utf8
-      rest = rest.dropFirst(length)
+    removed(from: text, words: withoutLogins, url: { withoutQuery(withoutLogin($0)[...]) })
+  }
+
+  /// AWS's text has links, whose queries say where they lead, and ARNs with `:` and `@`.
+  static func removedOfAWS(from text: [UInt8]) -> [UInt8] {
+    removed(from: text, words: { Array($0) }, url: withoutLogin)
+  }
+
+  /// - Parameters:
+  ///   - words: what is shown of the text before the first URL.
+  ///   - url: what is shown of a URL behind its mark, and of the text up to the next one.
+  private static func removed(
+    from text: [UInt8], words: (ArraySlice<UInt8>) -> [UInt8],
+    url: (ArraySlice<UInt8>) -> [UInt8]
+  ) -> [UInt8] {
+    var next = mark(in: text, from: 0)
+    var shown = words(text[..<(next?.lowerBound ?? text.endIndex)])
+    while let mark = next {
+      next = Self.mark(in: text, from: mark.upperBound)
+      shown += text[mark]
+      shown += url(text[mark.upperBound..<(next?.lowerBound ?? text.endIndex)])
     }
-    return shown + rest
+    return shown
   }
 
-  private static func end(ofSeparator text: ArraySlice<UInt8>) -> Int? {
-    text.indices.first { text[$0...].starts(with: separator) }.map { $0 + separator.count }
+  private static func mark(in text: [UInt8], from start: Int) -> Range<Int>? {
+    for index in start..<text.endIndex {
+      let beginsWord = index == 0 || endsWord(text[index - 1])
+      let marks = beginsWord ? marks + marksWithoutScheme : marks
+      for mark in marks where text[index...].starts(with: mark) {
+        return index..<(index + mark.count)
+      }
+    }
+    return nil
   }
 
-  /// What stands for the login at the start of the text, and how many bytes it replaces.
-  private static func login(in text: ArraySlice<UInt8>) -> (shown: String, length: Int) {
-    let part = end(ofSeparator: text).map { text[..<($0 - separator.count)] } ?? text
-    let authority = part.prefix { !$0.isWhiteSpace && !"/?#,;'\"<>()".utf8.contains($0) }
-    let isServer = isServer(authority)
-    let scope = isServer ? part.prefix { !$0.isWhiteSpace } : part
-    if let last = scope.lastIndex(of: at) { return ("…@", last + 1 - scope.startIndex) }
-    return isServer ? ("", 0) : ("…", authority.count)
+  private static func endsWord(_ byte: UInt8) -> Bool {
+    byte.isWhiteSpace || "'\"(<=".utf8.contains(byte)
+  }
+
+  /// Hides what stands before an `@` in a word, if it has a `:`. An address of e-mail has none.
+  private static func withoutLogins(_ text: ArraySlice<UInt8>) -> [UInt8] {
+    let words = text.split(omittingEmptySubsequences: false, whereSeparator: \.isWhiteSpace)
+    return Array(
+      words.map { word in
+        guard let last = word.lastIndex(of: at), word[..<last].contains(UInt8(ascii: ":")) else {
+          return Array(word)
+        }
+        return hidden + word[last...]
+      }.joined(separator: " ".utf8))
+  }
+
+  /// Hides all up to the last `@`: a blank may be a part of the password.
+  private static func withoutLogin(_ text: ArraySlice<UInt8>) -> [UInt8] {
+    if let last = text.lastIndex(of: at) { return hidden + text[last...] }
+    let authority = text.prefix { !$0.isWhiteSpace && !"/?#,;'\"<>()".utf8.contains($0) }
+    return isServer(authority) ? Array(text) : hidden + text.dropFirst(authority.count)
+  }
+
+  /// Hides query and fragment of the URL, which may have a token.
+  private static func withoutQuery(_ text: ArraySlice<UInt8>) -> [UInt8] {
+    let url = text.prefix { !$0.isWhiteSpace }
+    guard let mark = url.firstIndex(where: { "?#".utf8.contains($0) }), mark + 1 < url.endIndex
+    else { return Array(text) }
+    return text[...mark] + hidden + text[url.endIndex...]
   }
 
   /// Whether it is a host with a port or without one, perhaps at the end of a sentence.

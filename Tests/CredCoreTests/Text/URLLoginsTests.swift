@@ -24,11 +24,34 @@ struct URLLoginsTests {
     ),
     ("https://a.example, https://[::1]:80/", "https://a.example, https://[::1]:80/"),
     ("mail a@b, file:///etc/x", "mail a@b, file:///etc/x"), ("://", "://"),
+    ("proxy http://usr:12 hid9@p:3128 refused", "proxy http://…@p:3128 refused"),
+    ("http://usr: hid9@p", "http://…@p"), ("http://hid9a hid9b@p", "http://…@p"),
+    ("http://[::1 hid9@h", "http://…@h"), ("http:// usr:hid9@h", "http://…@h"),
+    ("curl: (5) Could not resolve proxy: usr:hid9@p", "curl: (5) Could not resolve proxy: …@p"),
+    ("Tunnel failed: usr:hid9@p", "Tunnel failed: …@p"), ("//usr:hid9@h", "//…@h"),
+    ("'//usr:1 hid9@h", "'//…@h"), ("http:\\/\\/usr:1 hid9@h", "http:\\/\\/…@h"),
+    ("GET https://h/x?token=hid9 failed", "GET https://h/x?… failed"),
+    ("https://h/x#token=hid9 https://h? no", "https://h/x#… https://h? no"),
+    ("ask bob@a.example: or ssh bob@h:22", "ask bob@a.example: or ssh bob@h:22"), ("", ""),
+    (":@", "…@"), ("@", "@"), ("//", "//"), ("://@", "://…@"),
   ])
   func areTakenOut(_ text: String, _ shown: String) {
     let found = String(decoding: URLLogins.removed(from: Array(text.utf8)), as: UTF8.self)
     expect(found, equals: shown)
     expect(RemoteText.clean(text.utf8)?.contains("hid") ?? false, equals: false)
+  }
+
+  /// What AWS writes has such words and links, and is no place for a backend's own.
+  @Test func onlyAWSMayShowWhatLooksLikeItsNames() {
+    let id = "5arhuwacg4o48yxyin4kcrony3b7q2mzt6"
+    let name = "arn:aws:iam::123456789012:role/\(id)"
+    let person = "arn:aws:sts::123456789012:assumed-role/app/bob@a.example"
+    let link = "https://a.console.aws.amazon.com/iam/home?region=a#/authorization-details/\(id)"
+    for said in ["authorization id: \(id)", name, link] {
+      expect(RemoteText.clean(said.utf8, isFromAWS: true), equals: said)
+      expect(RemoteText.clean(said.utf8)?.contains(id), equals: false)
+    }
+    expect(RemoteText.clean(person.utf8, isFromAWS: true), equals: person)
   }
 
   @Test func theFirstLineOfACommandStaysWithoutThem() {
