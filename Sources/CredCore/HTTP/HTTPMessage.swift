@@ -156,11 +156,6 @@ public struct HTTPConnection: Sendable, Equatable {
 extension HTTPRequest {
   /// Method and URL for operators. A query may hold a secret.
   public var summary: String { "\(method.rawValue) \(url.prefix { $0 != "?" && $0 != "#" })" }
-
-  /// Whether the request goes to a loopback address and so does not leave this host.
-  public var staysOnHost: Bool {
-    (try? HTTPURL(url))?.isLoopback ?? false
-  }
 }
 
 /// How a request is sent.
