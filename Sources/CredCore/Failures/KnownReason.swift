@@ -49,12 +49,13 @@ public enum KnownReason {
     9: "certificate is not yet valid", 10: "certificate has expired",
     18: "self-signed certificate", 19: "self-signed certificate in certificate chain",
     20: "unable to get local issuer certificate", 21: "unable to verify the first certificate",
-    22: "certificate chain too long", 23: "certificate revoked", 24: "invalid CA certificate",
+    22: "certificate chain too long", 23: "certificate revoked",
+    24: "issuer certificate doesn't have a public key",
     25: "path length constraint exceeded", 26: "unsuitable certificate purpose",
     27: "certificate not trusted", 28: "certificate rejected",
     32: "key usage does not include certificate signing", 34: "unhandled critical extension",
     47: "permitted subtree violation", 48: "excluded subtree violation",
     66: "EE certificate key too weak", 67: "CA certificate key too weak",
-    68: "CA signature digest algorithm too weak",
+    68: "CA signature digest algorithm too weak", 79: "invalid CA certificate",
   ]
 }

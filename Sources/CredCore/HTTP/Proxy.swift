@@ -1,7 +1,7 @@
 /// The proxy by which a request goes, as the environment names it.
 ///
-/// The rules are curl's: `https_proxy` or `http_proxy` by the URL's scheme, else `all_proxy`, and `no_proxy`
-/// for hosts without one. credd reads them itself, because libcurl does not say which proxy it took, and
+/// As for curl, `https_proxy` or `http_proxy` counts by the URL's scheme, else `all_proxy`, and `no_proxy` has
+/// the hosts without one. An IPv6 address in `no_proxy` may have brackets or none, and any spelling. credd reads them itself, because libcurl does not say which proxy it took, and
 /// repeats one that it cannot read with its password.
 public struct Proxy: Sendable, Equatable {
   /// What messages show of a proxy.
@@ -20,6 +20,8 @@ public struct Proxy: Sendable, Equatable {
   public let place: Place
   /// As the environment has it, perhaps with a password.
   public let url: Secret
+  /// Whether the proxy itself speaks TLS.
+  public let isEncrypted: Bool
 
   /// The proxy of a request; nil if it goes without one.
   ///
@@ -67,16 +69,18 @@ public struct Proxy: Sendable, Equatable {
     }
     let server = login.map { authority[$0.endIndex...].dropFirst() } ?? authority
     let parsed: HTTPURL
-    do { parsed = try HTTPURL("http://\(server)/") } catch { throw wrong("\(error)") }
+    do { parsed = try HTTPURL("http://\(server)/") } catch { throw wrong(error.message) }
     let hasPort = server.last != "]" && server.contains(":")
     let address = hasPort ? parsed.authority : "\(parsed.authority):\(port)"
     place = Place(variable: variable, address: address)
     url = Secret(text)
+    isEncrypted = scheme == "https"
   }
 
-  /// libcurl's port for each scheme.
+  /// libcurl's port for each scheme. It takes `socks` for SOCKS4.
   private static let ports = [
-    "http": 1080, "https": 443, "socks4": 1080, "socks4a": 1080, "socks5": 1080, "socks5h": 1080,
+    "http": 1080, "https": 443, "socks": 1080, "socks4": 1080,
+    "socks4a": 1080, "socks5": 1080, "socks5h": 1080,
   ]
 
   /// Without a scheme it is an HTTP proxy.

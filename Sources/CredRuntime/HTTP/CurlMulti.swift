@@ -11,6 +11,7 @@ internal import Glibc
 /// libcurl must be loaded before the first object is made (``Library``).
 @safe final class CurlMulti {
   private let loop: EventLoop
+  private let variable: (String) -> String?
   private let multi: UnsafeMutableRawPointer
   private let tlsSessions: UnsafeMutableRawPointer
   private var timer: EventSource?
@@ -23,17 +24,22 @@ internal import Glibc
   private var tick: ConnectTick?
   /// Called after transfers have ended.
   var transfersEnded: (() -> Void)?
-  /// Called when a request was sent and no byte of an answer came in time.
+  /// Called when a request was sent and no whole answer came in time.
   var fellSilent: (() -> Void)?
 
   /// Transfers under way, including those that queue for a connection.
   var transferCount: Int { unsafe transfers.count + failed.count }
 
-  /// - Parameter connections: how many may be open at once; further requests queue.
-  init(loop: EventLoop, clock: any Clock, connections: Int) throws(SystemError) {
+  /// - Parameters:
+  ///   - connections: how many may be open at once; further requests queue.
+  ///   - variable: reads a variable of the environment.
+  init(
+    loop: EventLoop, clock: any Clock, connections: Int, variable: @escaping (String) -> String?
+  ) throws(SystemError) {
     guard let multi = unsafe credd_curl_multi(), let share = unsafe credd_curl_share_tls_sessions()
     else { throw SystemError("set up libcurl", number: ENOMEM) }
     self.loop = loop
+    self.variable = variable
     unsafe self.multi = multi
     unsafe self.tlsSessions = share
     timer = try loop.timer { [unowned self] _ in
@@ -91,16 +97,11 @@ internal import Glibc
     _ completion: @escaping (Result<HTTPReply, TransportFailure>) -> Void
   ) {
     do throws(InvalidInput) {
-      let proxy = try Proxy.chosen(for: request, settings, variable: Self.variable)
+      let proxy = try Proxy.chosen(for: request, settings, variable: variable)
       send(request, settings, proxy, completion)
     } catch {
       failLater { completion(.failure(TransportFailure(unreadable: error))) }
     }
-  }
-
-  private static func variable(_ name: String) -> String? {
-    guard let value = unsafe getenv(name) else { return nil }
-    return unsafe String(cString: value)
   }
 
   private func send(
@@ -189,7 +190,7 @@ internal import Glibc
     guard let transfer = unsafe transfers.removeValue(forKey: handle) else { return }
     tick?.note(transfer, isConnecting: false)
     unsafe credd_curl_multi_remove(multi, handle)
-    if result == CURLE_OPERATION_TIMEDOUT, transfer.isUnanswered { fellSilent?() }
+    if result == CURLE_OPERATION_TIMEDOUT, transfer.wasSent { fellSilent?() }
     let report = transfer.finish(result)
     unsafe credd_curl_easy_end(handle)
     transfersEnded?()

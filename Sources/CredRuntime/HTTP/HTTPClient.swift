@@ -1,5 +1,6 @@
 internal import CredCore
 internal import CredService
+internal import Glibc
 internal import Logging
 
 /// Sends requests from the event loop by libcurl, which is loaded for the first request.
@@ -18,15 +19,22 @@ final class HTTPClient: HTTPSending {
   /// connections.
   private var retired: [CurlMulti] = []
   private var sweep: (any Timer)?
+  private let variable: (String) -> String?
+  /// When connections were last given up because one fell silent.
+  private var lastSilence: Instant?
 
-  /// - Parameter connections: how many may be open at once; further requests queue.
+  /// - Parameters:
+  ///   - connections: how many may be open at once; further requests queue.
+  ///   - variable: reads a variable of the environment, which may name a proxy.
   init(
-    loop: EventLoop, clock: any Clock, background: any Background, connections: Int, log: Logger
+    loop: EventLoop, clock: any Clock, background: any Background, connections: Int, log: Logger,
+    variable: @escaping (String) -> String? = HTTPClient.environment
   ) {
     self.loop = loop
     self.clock = clock
     self.log = log
     self.connections = connections
+    self.variable = variable
     library = Library(.curl, clock: clock, background: background, log: log)
     files = TLSFiles(clock: clock, background: background) { [unowned self] in
       renewConnections()
@@ -34,6 +42,11 @@ final class HTTPClient: HTTPSending {
     sweep = clock.makeTimer { [unowned self] in
       retired.removeAll { $0.transferCount == 0 }
     }
+  }
+
+  private static func environment(_ name: String) -> String? {
+    guard let value = unsafe getenv(name) else { return nil }
+    return unsafe String(cString: value)
   }
 
   /// How many connections may be open at once from now on; further requests queue.
@@ -81,10 +94,11 @@ final class HTTPClient: HTTPSending {
   private func usableMulti() -> CurlMulti? {
     if let multi { return multi }
     do throws(SystemError) {
-      multi = try CurlMulti(loop: loop, clock: clock, connections: connections)
+      multi = try CurlMulti(
+        loop: loop, clock: clock, connections: connections, variable: variable)
       // A balancer or NAT that has forgotten a connection tells nobody. With HTTP/2 all later requests would
       // go over it, with HTTP/1.1 over others that are as old.
-      multi?.fellSilent = { [unowned self] in renewConnections() }
+      multi?.fellSilent = { [unowned self] in connectionFellSilent() }
       shareConnections()
     } catch {
       log.error("libcurl cannot be used", metadata: ["reason": "\(error)"])
@@ -93,6 +107,13 @@ final class HTTPClient: HTTPSending {
   }
 
   // MARK: Connections of the past
+
+  /// One slow server costs everybody new connections, so this happens at most once a second.
+  private func connectionFellSilent() {
+    if let lastSilence, clock.now - lastSilence < .seconds(1) { return }
+    lastSilence = clock.now
+    renewConnections()
+  }
 
   /// Makes later requests use no authority, TLS session or connection that libcurl has kept.
   /// Requests under way go on.

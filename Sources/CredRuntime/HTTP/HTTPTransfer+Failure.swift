@@ -3,11 +3,8 @@ internal import CredCore
 internal import Glibc
 
 extension HTTPTransfer {
-  /// Whether the request was sent, and no byte of an answer came.
-  var isUnanswered: Bool {
-    let sent = unsafe credd_curl_number(handle, CURLINFO_REQUEST_SIZE)
-    return sent > 0 && headerBytes == 0
-  }
+  /// Whether the request was sent, or a part of it.
+  var wasSent: Bool { unsafe credd_curl_number(handle, CURLINFO_REQUEST_SIZE) > 0 }
 
   /// Takes of libcurl's text only what ``KnownReason`` knows.
   func failure(_ result: CURLcode) -> TransportFailure {
@@ -36,15 +33,20 @@ extension HTTPTransfer {
   private func reason(
     _ kind: TransportFailure.Kind, _ result: CURLcode, _ said: String
   ) -> String? {
-    switch kind {
-    case .connect, .reset, .proxyConnect:
+    let cause = TransportFailure.Kind(result, said)
+    switch kind == .proxyConnect ? cause : kind {
+    case .connect, .reset,
+      .timeout where kind == .proxyConnect:
       let number = unsafe credd_curl_number(handle, CURLINFO_OS_ERRNO)
       if number > 0 { return unsafe String(cString: strerror(Int32(number))) }
       return result == CURLE_OPERATION_TIMEDOUT ? "timed out" : nil
     case .tls, .notTLS, .clientRefused: return KnownReason.tls(in: said)
     case .certificate:
-      let number = unsafe credd_curl_number(handle, CURLINFO_SSL_VERIFYRESULT)
+      let field =
+        kind == .proxyConnect ? CURLINFO_PROXY_SSL_VERIFYRESULT : CURLINFO_SSL_VERIFYRESULT
+      let number = unsafe credd_curl_number(handle, field)
       return number > 0 ? KnownReason.certificate(number) : nil
+    case .otherHost where kind == .proxyConnect: return "its certificate is for another host"
     default: return nil
     }
   }
@@ -52,13 +54,20 @@ extension HTTPTransfer {
   /// libcurl names no kind for a proxy that is to blame, except of one without an address.
   private func kind(of result: CURLcode, _ said: String) -> TransportFailure.Kind {
     let kind = TransportFailure.Kind(result, said)
-    guard proxy != nil else { return kind }
+    guard let proxy else { return kind }
     if result == CURLE_PROXY { return .proxyRefused }
-    let lacksConnection = unsafe credd_curl_lacks_connection(handle) != 0
-    if kind == .connect || kind == .timeout && lacksConnection { return .proxyConnect }
+    if kind == .connect { return .proxyConnect }
+    // On a kept connection libcurl knows no answer to CONNECT and no time at which it connected. Before 7.80 it
+    // does not say that it has connected.
+    guard isConnecting, headerBytes == 0 else { return kind }
+    if kind == .timeout, unsafe credd_curl_lacks_connection(handle) != 0 { return .proxyConnect }
     if let answer = answerToConnect { return (200..<300).contains(answer) ? kind : .proxyRefused }
     // Nothing has gone to the server before the proxy's answer.
-    return kind == .reset && isEncrypted ? .proxyRefused : kind
+    switch kind {
+    case .tls, .notTLS, .certificate, .otherHost: return proxy.isEncrypted ? .proxyConnect : kind
+    case .reset: return isEncrypted ? .proxyRefused : kind
+    default: return kind
+    }
   }
 
   /// The status with which the proxy answered to CONNECT.

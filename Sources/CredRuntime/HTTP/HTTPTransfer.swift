@@ -15,6 +15,8 @@ internal import Glibc
   /// Host and port of the URL, and the proxy, for messages.
   private(set) var server = ""
   private(set) var isEncrypted = false
+  /// Whether it has opened a socket, and has no connection to the server yet. Not so on a kept connection.
+  private(set) var isConnecting = false
   let proxy: Proxy?
   /// libcurl's text about a failure. It may repeat secrets, so it is read, and shown nowhere.
   let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: errorTextSize)
@@ -84,8 +86,7 @@ internal import Glibc
     text(CURLOPT_PROXY, proxy?.url.exposedText() ?? "")
     text(CURLOPT_NOPROXY, "")
     number(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-    // The host's resolver keeps a name for as long as DNS allows; libcurl would keep it for a minute, and go on
-    // calling an address that the name has left.
+    // libcurl would keep it for a minute whatever DNS says, and go on calling an address that the name has left.
     number(CURLOPT_DNS_CACHE_TIMEOUT, 0)
     setHeaders(request.headers)
     if request.method == .post { setBody(request.body.bytes) }
@@ -163,10 +164,12 @@ internal import Glibc
       unsafe credd_curl_set_connect_callbacks(
         handle,
         { context, _, _ in
+          unsafe HTTPTransfer.from(context)?.isConnecting = true
           unsafe HTTPTransfer.from(context)?.connects?(true)
           return CURL_SOCKOPT_OK
         },
         { context, _, _, _, _ in
+          unsafe HTTPTransfer.from(context)?.isConnecting = false
           unsafe HTTPTransfer.from(context)?.connects?(false)
           return CURL_PREREQFUNC_OK
         }, context))

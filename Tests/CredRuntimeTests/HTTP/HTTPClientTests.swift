@@ -1,22 +1,11 @@
 import CredCore
 import Foundation
-import Glibc
 import TestSupport
 import Testing
 
 @testable import CredRuntime
 
-/// One after the other: the proxy is a variable of the environment.
-@Suite(.serialized) struct HTTPClientTests {
-  /// Those of the host's own environment would lead elsewhere.
-  init() {
-    for name in [
-      "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
-    ] {
-      unsafe unsetenv(name)
-    }
-  }
-
+struct HTTPClientTests {
   @Test func `a GET and its reply`() throws {
     let fake = try HTTPFake { _ in
       .raw("HTTP/1.1 201 Made\r\nDate: today\r\nX-A:  b c \r\nContent-Length: 2\r\n\r\nhi")
@@ -215,9 +204,7 @@ import Testing
   @Test func `nothing for this host goes through a proxy`() throws {
     let proxy = try HTTPFake { _ in .json("proxy") }
     let fake = try HTTPFake { _ in .json("direct") }
-    unsafe setenv("http_proxy", "http://127.0.0.1:\(proxy.port)", 1)
-    defer { unsafe unsetenv("http_proxy") }
-    let client = try ClientFixture()
+    let client = try ClientFixture(environment: ["http_proxy": "http://127.0.0.1:\(proxy.port)"])
     expect(try client.get(fake.url).text, equals: "direct")
     expect(try client.get("http://auth.example/x").text, equals: "proxy")
     expect(proxy.requests.first?.head.hasPrefix("GET http://auth.example/x") == true)
@@ -229,9 +216,8 @@ import Testing
   private func get(
     by proxy: String, _ url: String = "https://auth.example/token"
   ) throws -> TransportFailure {
-    unsafe setenv("https_proxy", proxy, 1)
-    defer { unsafe unsetenv("https_proxy") }
-    let failure = try #require(try ClientFixture().get(url).failure)
+    let client = try ClientFixture(environment: ["https_proxy": proxy])
+    let failure = try #require(try client.get(url).failure)
     for text in [failure.reason, failure.detail, failure.proxy?.address] {
       expect(!(text ?? "").contains("hidden"), "\(text ?? "")")
     }
@@ -282,13 +268,31 @@ import Testing
     expect(failure.reason != nil)
   }
 
+  @Test func `a proxy that should speak TLS and does not is named`() throws {
+    let (listener, port) = try Socket.listeningOnLoopback()
+    defer { listener.shutDown() }
+    Thread.detachNewThread {
+      guard let client = listener.accept() else { return }
+      _ = client.receive()
+      _ = client.send("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+    }
+    let failure = try get(by: "https://user:hidden@127.0.0.1:\(port)")
+    expect(failure.kind, equals: .proxyConnect, "\(failure.detail ?? "")")
+    expect(failure.reason, equals: "wrong version number")
+  }
+
   // MARK: Connections that fell silent
 
-  @Test func `after silence on a kept connection no other kept one is used`() throws {
+  @Test(arguments: [
+    HTTPFake.Answer.silence, .raw("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort"),
+  ])
+  func `after silence on a kept connection no other kept one is used`(
+    _ answer: HTTPFake.Answer
+  ) throws {
     let begun = DispatchSemaphore(value: 0)
     let mayAnswer = DispatchSemaphore(value: 0)
     let fake = try HTTPFake { request in
-      guard request.number == 1 else { return .silence }
+      guard request.number == 1 else { return answer }
       begun.signal()
       _ = mayAnswer.waitWithLimit()
       return .json("new")
@@ -310,5 +314,25 @@ import Testing
     expect(silent.failure, equals: .timeout)
     expect(try client.send(request).text, equals: "new")
     expect(fake.connections, equals: 3)
+  }
+
+  @Test func `a slow server renews the connections to others once a second`() throws {
+    let (slow, other) = (try HTTPFake { _ in .silence }, try HTTPFake { .json("\($0.number)") })
+    let time = StillTime()
+    let client = try ClientFixture { _, parts in
+      (StillClock(time, parts.clock), parts.background)
+    }
+    func fall() throws {
+      let request = HTTPRequest(method: .get, url: slow.url)
+      expect(try client.send(request, timeout: .seconds(1)).failure, equals: .timeout)
+    }
+    expect(try client.get(other.url).text, equals: "1")
+    try fall()
+    expect(try client.get(other.url).text, equals: "1")
+    try fall()
+    expect(try client.get(other.url).text, equals: "2")
+    time.advance(by: .seconds(1))
+    try fall()
+    expect(try client.get(other.url).text, equals: "1")
   }
 }

@@ -1,5 +1,6 @@
 import CredCore
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -154,6 +155,44 @@ struct HTTPSTests {
   @Test func `a key that needs a passphrase is an error without a prompt`() throws {
     let fake = try TLSFake(certificates, "good", asksForClient: true)
     expect(try get(fake, certificate: "client", key: "locked-key").failure, equals: .ownFile)
+  }
+
+  @Test(arguments: [true, false])
+  func `through a kept tunnel the server is to blame`(_ isSilent: Bool) throws {
+    let tunnel = try TunnelFake(certificates, isSilent: isSilent)
+    let client = try ClientFixture(environment: ["https_proxy": "http://127.0.0.1:\(tunnel.port)"])
+    let authority = certificates.path("ca")
+    func get(_ timeout: Duration) throws -> Result<HTTPReply, TransportFailure> {
+      let request = HTTPRequest(method: .get, url: "https://elsewhere.example/")
+      return try client.send(request, timeout: timeout) { $0.caFile = authority }
+    }
+    expect(try get(HangLimit.duration).text, equals: "first")
+    let failure = try get(isSilent ? .seconds(1) : HangLimit.duration).failure
+    expect(failure, equals: isSilent ? .timeout : .reset, "\(failure?.detail ?? "")")
+  }
+
+  @Test func `a proxy whose certificate is not trusted is named`() throws {
+    let proxy = try TLSFake(certificates, "good")
+    let client = try ClientFixture(environment: ["https_proxy": "https://127.0.0.1:\(proxy.port)"])
+    let failure = try client.get("https://elsewhere.example/").failure
+    withExtendedLifetime(proxy) {}
+    expect(failure?.kind, equals: .proxyConnect, "\(failure?.detail ?? "")")
+    expect(failure?.reason, equals: "unable to get local issuer certificate")
+  }
+
+  /// OpenSSL has the words for the results of a verification.
+  @Test func `a result of OpenSSL is told in its words`() throws {
+    guard let library = unsafe dlopen("libcrypto.so.3", RTLD_NOW),
+      let symbol = unsafe dlsym(library, "X509_verify_cert_error_string")
+    else { throw CocoaError(.fileNoSuchFile) }
+    typealias Words = @convention(c) (Int) -> UnsafePointer<CChar>?
+    let words = unsafe unsafeBitCast(symbol, to: Words.self)
+    for result in 1...100 {
+      let told = KnownReason.certificate(result)
+      guard !told.hasPrefix("OpenSSL's"), let own = unsafe words(result) else { continue }
+      expect(told, equals: unsafe String(cString: own))
+    }
+    expect(KnownReason.certificate(79), equals: "invalid CA certificate")
   }
 
   @Test func `after silence in HTTP 2 a request goes over a new connection`() throws {

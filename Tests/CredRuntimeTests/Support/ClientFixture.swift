@@ -14,9 +14,11 @@ final class ClientFixture: Sendable {
   /// What the client has of its host.
   typealias Parts = (clock: any Clock, background: any Background)
 
-  /// - Parameter change: puts something else in place of a part.
+  /// - Parameters:
+  ///   - environment: the variables that the client sees.
+  ///   - change: puts something else in place of a part.
   init(
-    connections: Int = 10,
+    connections: Int = 10, environment: [String: String] = [:],
     _ change: @escaping @Sendable (EventLoop, Parts) -> Parts = { $1 }
   ) throws {
     thread = try LoopThread()
@@ -31,7 +33,7 @@ final class ClientFixture: Sendable {
       return OnLoop(
         value: HTTPClient(
           loop: loop, clock: parts.clock, background: parts.background, connections: connections,
-          log: log))
+          log: log, variable: { environment[$0] }))
     }
   }
 
