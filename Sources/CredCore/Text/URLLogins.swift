@@ -34,8 +34,13 @@ enum URLLogins {
     return shown
   }
 
+  /// The next mark. One in the query of the URL at `start` is a part of the query.
   private static func mark(in text: [UInt8], from start: Int) -> Range<Int>? {
+    var (isInURL, isInQuery) = (start > 0, false)
     for index in start..<text.endIndex {
+      if text[index].isWhiteSpace { (isInURL, isInQuery) = (false, false) }
+      if isInURL, "?#".utf8.contains(text[index]) { isInQuery = true }
+      guard !isInQuery else { continue }
       let beginsWord = index == 0 || endsWord(text[index - 1])
       let marks = beginsWord ? marks + marksWithoutScheme : marks
       for mark in marks where text[index...].starts(with: mark) {

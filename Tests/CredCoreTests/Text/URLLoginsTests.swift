@@ -31,6 +31,7 @@ struct URLLoginsTests {
     ("Tunnel failed: usr:hid9@p", "Tunnel failed: …@p"), ("//usr:hid9@h", "//…@h"),
     ("'//usr:1 hid9@h", "'//…@h"), ("http:\\/\\/usr:1 hid9@h", "http:\\/\\/…@h"),
     ("GET https://h/x?token=hid9 failed", "GET https://h/x?… failed"),
+    ("https://h/x?to=https://y/hid9 failed", "https://h/x?… failed"),
     ("https://h/x#token=hid9 https://h? no", "https://h/x#… https://h? no"),
     ("ask bob@a.example: or ssh bob@h:22", "ask bob@a.example: or ssh bob@h:22"), ("", ""),
     (":@", "…@"), ("@", "@"), ("//", "//"), ("://@", "://…@"),
