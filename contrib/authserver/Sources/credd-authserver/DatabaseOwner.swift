@@ -1,4 +1,5 @@
 import AuthCore
+import CHardening
 import Glibc
 
 /// The user as whom root's commands go on.
@@ -45,7 +46,8 @@ struct DatabaseOwner {
     } else {
       isDone = setgroups(0, nil) == 0 && setgid(gid) == 0
     }
-    guard isDone, setuid(uid) == 0 else {
+    // The kernel may allow tracing again once the user is another one.
+    guard isDone, setuid(uid) == 0, auth_harden() == 0 else {
       throw Failed("this cannot go on as the user \(uid): \(SystemError.last)", .unavailable)
     }
   }

@@ -3,13 +3,14 @@ import AuthCore
 import AuthServer
 import AuthStore
 import CHardening
+import Dispatch
 import FoundationEssentials
 import Glibc
 import Logging
 
 @main
 enum Main {
-  static func main() async {
+  static func main() {
     // Before anything is read: passwords and tokens are in this memory.
     guard auth_harden() == 0 else { exit(71) }
     // A file over RLIMIT_FSIZE is an error of its write, as a full disk is, on whatever thread: Dispatch's
@@ -26,6 +27,17 @@ enum Main {
     _ = Common.administrator
     // Dispatch would tell the system's log for each thread that it may not raise its priority.
     _ = unsafe setenv("LIBDISPATCH_LOG", "NO", 1)
+    // All threads give up root's rights together, but for one that has ended: an async main would leave
+    // such a one, which stays root. Detached, since this one is the main actor's.
+    let ended = DispatchSemaphore(value: 0)
+    Task.detached {
+      await run()
+      ended.signal()
+    }
+    ended.wait()
+  }
+
+  private nonisolated static func run() async {
     do {
       var command = try Program.parseAsRoot()
       if var command = command as? any AsyncParsableCommand {

@@ -59,6 +59,26 @@ struct ProgramTests {
     #expect(core?.split(whereSeparator: \.isWhitespace).dropFirst(4).first == "0")
   }
 
+  @Test(.enabled(if: getuid() == 0, "takes root, who gives the database's folder away"))
+  func noThreadStaysRoot() throws {
+    let programs = try Programs(.sqlite)
+    defer { programs.stop() }
+    try Command.run("/usr/bin/chown", ["-R", "65534", programs.folder.path])
+    guard case .sqlite(let database) = programs.database else { return }
+    try Command.run(
+      "/usr/bin/chown",
+      ["-R", "65534", URL(fileURLWithPath: database).deletingLastPathComponent().path])
+    let server = try programs.serve()
+    let tasks = "/proc/\(server.process.processIdentifier)/task"
+    let threads = try FileManager.default.contentsOfDirectory(atPath: tasks)
+    #expect(threads.count > 1)
+    for thread in threads {
+      let status = try String(contentsOfFile: "\(tasks)/\(thread)/status", encoding: .utf8)
+      #expect(status.contains("Uid:\t65534\t65534\t65534\t65534\n"), "\(status)")
+      #expect(status.contains("CapPrm:\t0000000000000000\n"), "\(status)")
+    }
+  }
+
   @Test func allSymbolsAreBoundAtTheStart() throws {
     let section = try Command.run("/usr/bin/readelf", ["--dynamic", "--wide", Programs.program])
     #expect(section.contains("BIND_NOW") || section.contains("Flags: NOW"))
