@@ -20,9 +20,8 @@ final class NewFile {
     let named = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     let name = String(path[(slash.map { path.index(after: $0) } ?? path.startIndex)...])
     guard unsafe access(path, F_OK) != 0 else { throw NewFile.taken(path) }
-    guard let resolved = unsafe realpath(named, nil) else { throw NewFile.failed(path) }
-    folder = unsafe String(cString: resolved)
-    unsafe free(resolved)
+    folder = try Self.resolved(named, path)
+    try Self.checkLinks(of: named, path)
     try Self.check(folder, path)
     var template = Array("\(folder)/.credd-authserver.XXXXXX".utf8CString)
     let made = unsafe mkstemp(&template)
@@ -73,6 +72,29 @@ final class NewFile {
     guard isOwn, !isOthers || state.st_mode & S_ISVTX != 0 else {
       throw Failed("\(path) cannot be made: others can write \(folder), and change the file")
     }
+  }
+
+  /// Whoever can change a link on the way sends the file into another folder.
+  private static func checkLinks(of folder: String, _ path: String) throws {
+    var way = folder.hasPrefix("/") ? "/" : ""
+    for name in folder.split(separator: "/") {
+      let next = way + name
+      var state = stat()
+      guard unsafe lstat(next, &state) == 0 else { throw failed(path) }
+      if state.st_mode & S_IFMT == S_IFLNK {
+        guard [0, geteuid()].contains(state.st_uid) else {
+          throw Failed("\(path) cannot be made: the link \(next) is another user's")
+        }
+        try check(resolved(way.isEmpty ? "." : way, path), path)
+      }
+      way = next + "/"
+    }
+  }
+
+  private static func resolved(_ folder: String, _ path: String) throws -> String {
+    guard let found = unsafe realpath(folder, nil) else { throw failed(path) }
+    defer { unsafe free(found) }
+    return unsafe String(cString: found)
   }
 
   private static func taken(_ path: String) -> Failed {

@@ -118,6 +118,17 @@ extension CommandLineTests {
       try fixture.run("host", "revoke", "web1")
     }
 
+    @Test func aLinkOfTheServersUserSendsNoFileOfRootsAway() throws {
+      let link = folder.path + "/data/out"
+      for owner in ["nobody", "root"] {
+        try Command.run("/usr/bin/ln", ["-sfn", safe.path, link])
+        try Command.run("/usr/bin/chown", ["-h", owner, link])
+        let said = fixture.failure(65, ["backup", link + "/daily"])
+        #expect(said?.contains("cannot be made: ") == true, "\(said ?? "")")
+      }
+      #expect(try FileManager.default.contentsOfDirectory(atPath: safe.path) == [])
+    }
+
     @Test func rootsFilesAreRootsAndTheDatabasesAreTheServers() throws {
       let copy = safe.path + "/copy.db"
       try fixture.run("backup", copy)
