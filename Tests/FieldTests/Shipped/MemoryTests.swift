@@ -129,7 +129,7 @@ struct MemoryTests {
     let ends = logins.mapValues { String($0.suffix(300)) }
     try host.expectAll(ends)
     try socket.send("\n")
-    expect(try socket.reply().errorCode, equals: "TokenRejected")
+    expect(try socket.reply().errorCode, equals: "SignInFailed")
     try host.expectNone(ends)
   }
 
