@@ -183,12 +183,13 @@ final class Journal {
   }
 
   /// Whether nobody was warned of it in this minute because of another account. What is wrong in the
-  /// configuration or the pool is wrong for every user of the profile.
+  /// configuration, in the pool or on the way there is wrong for every user of the profile.
   private func isFirst(
     _ failure: UpstreamFailure, _ event: JournalEvent, _ session: Session
   ) -> Bool {
-    guard [.permanentConfiguration, .poolMisconfigured].contains(failure.failureClass) else {
-      return true
+    switch failure.failureClass {
+    case .permanentConfiguration, .poolMisconfigured, .transient: break
+    default: return true
     }
     let subject = NoticeLimiter.Subject(
       event: "warned of \(event.rawValue)", profile: session.key.profile, uid: .max,

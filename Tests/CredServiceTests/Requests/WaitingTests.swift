@@ -76,6 +76,17 @@ struct WaitingTests {
     expect(levels().count { $0 == .warning }, equals: 2)
   }
 
+  @Test func `a web page in place of AWS is one warning for all users`() throws {
+    let fixture = try ServiceFixture()
+    fixture.host.upstreams.faults["GetCredentialsForIdentity"] = .status(200, "<html></html>")
+    for uid in [1000, 1001] as [UInt32] {
+      expect(try fixture.ask(#"{"wait":1}"#, uid: uid).errorCode, equals: "CognitoUnavailable")
+    }
+    let levels = fixture.host.log.entries.filter { $0.message.hasPrefix("no credentials") }
+      .map(\.level)
+    expect(levels, equals: [.warning, .info], "\(fixture.host.log.messages)")
+  }
+
   @Test func `release ends the wait`() throws {
     let fixture = try fixture()
     let clients = (1...3).map { _ in waiting(fixture) }
