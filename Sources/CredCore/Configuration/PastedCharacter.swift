@@ -3,7 +3,7 @@
 struct PastedCharacter {
   /// Counts characters from 1.
   let column: Int
-  /// What the line holds, and what to type in its place.
+  /// Names the character and says what to type instead.
   let message: String
 
   /// The first one of a line. Between double quotes a text is meant as it is.

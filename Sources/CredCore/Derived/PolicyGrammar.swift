@@ -1,5 +1,5 @@
-/// What IAM takes as the values of a statement (IAM user guide, "Grammar of the IAM JSON policy language" and
-/// "Condition operators"). It refuses only what IAM refuses, too.
+/// The values that IAM allows in a statement (IAM user guide, "Grammar of the IAM JSON policy language" and
+/// "Condition operators"). This grammar refuses nothing that IAM allows.
 enum PolicyGrammar {
   /// "The Sid element supports ASCII uppercase letters, lowercase letters and numbers", and none of them is
   /// there twice.

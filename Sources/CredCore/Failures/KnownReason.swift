@@ -1,5 +1,5 @@
-/// What is shown of the words of libcurl and OpenSSL: phrases that stand here, and numbers. All other text of
-/// theirs may repeat what they were given, such as a proxy's URL with its password.
+/// The words of libcurl and OpenSSL that messages may show: the phrases below, and numbers. Their other
+/// texts may repeat what the libraries were given, such as a proxy's URL with its password.
 public enum KnownReason {
   /// Why a handshake of TLS failed; nil if the text says nothing of it.
   ///

@@ -4,7 +4,7 @@
 /// the hosts without one. An IPv6 address in `no_proxy` may have brackets or none, and any spelling. credd reads them itself, because libcurl does not say which proxy it took, and
 /// repeats one that it cannot read with its password.
 public struct Proxy: Sendable, Equatable {
-  /// What messages show of a proxy.
+  /// The part of a proxy's URL that messages may show: no user, and no password.
   public struct Place: Sendable, Equatable {
     /// The variable that names it, such as `https_proxy`.
     public let variable: String

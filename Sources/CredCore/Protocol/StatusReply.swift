@@ -219,7 +219,7 @@ public struct DaemonReport: Sendable, Equatable {
   public var configured: WallTime
   /// AWS's time minus this host's, if they differ by more than a minute.
   public var clockSkew: Duration?
-  /// What to do, because the configuration's files have changed since they were read; nil if they have not.
+  /// The advice to reload. Nil while the configuration's files are as they were read.
   public var reloadAdvice: String?
   /// The problem because of which a newer configuration was not applied; nil if there is none. Only
   /// for administrators.

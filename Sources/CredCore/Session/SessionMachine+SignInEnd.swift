@@ -38,8 +38,8 @@ extension Held {
     return ends.values.map(\.time).max()
   }
 
-  /// Who is signed in and how, by what watchers see of it, without an account that is linked beside; nil
-  /// where nobody is, or where the token that said so has ended.
+  /// A fingerprint of the user and of how the user signed in. Watchers get an event when it changes. A linked
+  /// account does not count. Nil if nobody is signed in, or if the user's token has ended.
   func shownUser(_ plan: SessionPlan) -> Fingerprint? {
     guard case .signedIn(let method) = state, method != .developerToken || token != nil else {
       return nil
