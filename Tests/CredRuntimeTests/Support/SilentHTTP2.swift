@@ -1,38 +1,16 @@
-import Foundation
-import Glibc
-
 /// A server of HTTP/2 alone, in Python. Each connection answers its first request with the connection's
 /// number, and falls silent, as one that a balancer has forgotten.
 final class SilentHTTP2: Sendable {
-  let port: Int
-  private let process: Process
+  private let server: PythonServer
+
+  var port: Int { server.port }
 
   var url: String { "https://localhost:\(port)/" }
 
   init(_ certificates: Certificates) throws {
-    process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
-    process.arguments = [
-      "-c", Self.script, certificates.path("good"), certificates.path("good-key"),
-    ]
-    let (input, output) = (Pipe(), Pipe())
-    process.standardInput = input
-    process.standardOutput = output
-    try process.run()
-    var line = Data()
-    while line.last != UInt8(ascii: "\n"),
-      case let next = output.fileHandleForReading.availableData, !next.isEmpty
-    {
-      line += next
-    }
-    guard let port = Int(String(decoding: line.dropLast(), as: UTF8.self)) else {
-      throw CocoaError(.fileReadUnknown)
-    }
-    self.port = port
-  }
-
-  deinit {
-    kill(process.processIdentifier, SIGKILL)
+    server = try PythonServer(
+      Self.script,
+      [certificates.path("good"), certificates.path("good-key")])
   }
 
   /// Frames of RFC 9113. The header block 0x88 is `:status: 200` (RFC 7541, appendix A).

@@ -1,11 +1,9 @@
-import Foundation
-import Glibc
-
 /// An HTTPS server of the world outside, in Python. It says in its reply what it knows of the client,
 /// and closes each connection after it unless it keeps them.
 final class TLSFake: Sendable {
-  let port: Int
-  private let process: Process
+  private let server: PythonServer
+
+  var port: Int { server.port }
 
   var url: String { "https://localhost:\(port)/" }
 
@@ -19,31 +17,13 @@ final class TLSFake: Sendable {
     _ certificates: Certificates, _ certificate: String, asksForClient: Bool = false,
     version: String = "TLSv1_3", keepsConnections: Bool = false
   ) throws {
-    process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
-    process.arguments = [
-      "-W", "ignore", "-c", Self.script, certificates.path(certificate),
-      certificates.path("\(certificate)-key"), asksForClient ? certificates.path("ca") : "",
-      version, keepsConnections ? "keep-alive" : "close",
-    ]
-    let (input, output) = (Pipe(), Pipe())
-    process.standardInput = input
-    process.standardOutput = output
-    try process.run()
-    var line = Data()
-    while line.last != UInt8(ascii: "\n"),
-      case let next = output.fileHandleForReading.availableData, !next.isEmpty
-    {
-      line += next
-    }
-    guard let port = Int(String(decoding: line.dropLast(), as: UTF8.self)) else {
-      throw CocoaError(.fileReadUnknown)
-    }
-    self.port = port
-  }
-
-  deinit {
-    kill(process.processIdentifier, SIGKILL)
+    server = try PythonServer(
+      Self.script,
+      [
+        certificates.path(certificate), certificates.path("\(certificate)-key"),
+        asksForClient ? certificates.path("ca") : "", version,
+        keepsConnections ? "keep-alive" : "close",
+      ])
   }
 
   private static let script = """

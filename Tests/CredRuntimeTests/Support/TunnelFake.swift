@@ -1,37 +1,14 @@
-import Foundation
-import Glibc
-
 /// A proxy, in Python, with `elsewhere.example` at the end of its tunnels. A tunnel answers its first request;
 /// at the second it falls silent, or closes in the middle of the answer.
 final class TunnelFake: Sendable {
-  let port: Int
-  private let process: Process
+  private let server: PythonServer
+
+  var port: Int { server.port }
 
   init(_ certificates: Certificates, isSilent: Bool) throws {
-    process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
-    process.arguments = [
-      "-c", Self.script, certificates.path("wrong"), certificates.path("wrong-key"),
-      isSilent ? "silent" : "cut",
-    ]
-    let (input, output) = (Pipe(), Pipe())
-    process.standardInput = input
-    process.standardOutput = output
-    try process.run()
-    var line = Data()
-    while line.last != UInt8(ascii: "\n"),
-      case let next = output.fileHandleForReading.availableData, !next.isEmpty
-    {
-      line += next
-    }
-    guard let port = Int(String(decoding: line.dropLast(), as: UTF8.self)) else {
-      throw CocoaError(.fileReadUnknown)
-    }
-    self.port = port
-  }
-
-  deinit {
-    kill(process.processIdentifier, SIGKILL)
+    server = try PythonServer(
+      Self.script,
+      [certificates.path("wrong"), certificates.path("wrong-key"), isSilent ? "silent" : "cut"])
   }
 
   private static let script = """
