@@ -1,8 +1,8 @@
 /// The proxy by which a request goes, as the environment names it.
 ///
 /// As for curl, `https_proxy` or `http_proxy` counts by the URL's scheme, else `all_proxy`, and `no_proxy` has
-/// the hosts without one. An IPv6 address in `no_proxy` may have brackets or none, and any spelling. credd reads them itself, because libcurl does not say which proxy it took, and
-/// repeats one that it cannot read with its password.
+/// the hosts without one. An IPv6 address in `no_proxy` may have brackets or none, and any spelling. credd reads
+/// them itself: libcurl does not say which proxy it took, and repeats one that it cannot read with its password.
 public struct Proxy: Sendable, Equatable {
   /// The part of a proxy's URL that messages may show: no user, and no password.
   public struct Place: Sendable, Equatable {
@@ -48,6 +48,10 @@ public struct Proxy: Sendable, Equatable {
     func wrong(_ reason: String) -> InvalidInput { InvalidInput(field: variable, reason: reason) }
     guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
       throw wrong("it holds a blank or a control character")
+    }
+    // In place of bytes that are no UTF-8: the proxy would get another password.
+    guard !text.unicodeScalars.contains("\u{FFFD}") else {
+      throw wrong("it holds bytes that are no UTF-8: they must be percent-encoded")
     }
     let (scheme, rest) = Self.parts(of: text)
     guard let port = Self.ports[scheme] else {

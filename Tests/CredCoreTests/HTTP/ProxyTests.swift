@@ -73,7 +73,8 @@ struct ProxyTests {
     ("http://u:hidden@10.99.0.9:31x8", "the URL's port is not a number from 1 to 65535"),
     ("http://u:hidden@10.99.0.9:3128 ", "a blank"), ("http://u:hid@den@p:1", "must be %40"),
     ("http://u:hidden#x@p:1", "'#'"), ("http://u:hidden/x@p:1", "percent-encoded"),
-    ("http://u:hidden%0a@p:1", "control character"), ("hidden://p:1", "must begin with"),
+    ("http://u:hidden\u{FFFD}@p:1", "no UTF-8"), ("http://u:hidden%0a@p:1", "control character"),
+    ("hidden://p:1", "must begin with"),
     ("http://u:hidden@", "no valid host"), ("http://", "no valid host"),
   ])
   func aValueThatCannotBeReadIsNotQuoted(_ value: String, _ reason: String) {
