@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -62,6 +63,9 @@ static int remove_stale(const char *path, const struct sockaddr_un *address) {
   return unlink(path) < 0 ? -errno : 0;
 }
 
+// The umask is the whole process's: of two threads at once one would take the other's for the former one.
+static pthread_mutex_t changing_umask = PTHREAD_MUTEX_INITIALIZER;
+
 int credd_listen(const char *path, mode_t mode, int backlog) {
   struct sockaddr_un address;
   int result = fill_address(path, &address);
@@ -69,6 +73,7 @@ int credd_listen(const char *path, mode_t mode, int backlog) {
   int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (listener < 0) return -errno;
   // bind() applies the umask, so the mode is set before any client can connect.
+  pthread_mutex_lock(&changing_umask);
   mode_t old = umask((mode_t)(0777 & ~mode));
   int bound = bind(listener, (struct sockaddr *)&address, sizeof address);
   if (bound < 0 && errno == EADDRINUSE) {
@@ -78,6 +83,7 @@ int credd_listen(const char *path, mode_t mode, int backlog) {
   }
   result = bound < 0 ? -errno : 0;
   umask(old);
+  pthread_mutex_unlock(&changing_umask);
   if (result == 0 && listen(listener, backlog) < 0) result = -errno;
   if (result < 0) {
     close(listener);

@@ -48,15 +48,21 @@ struct WipingFreeTests {
   ///
   /// - Returns: the bytes of the block, without those in which the allocator keeps its own data.
   ///
-  /// Other threads take blocks of the same arena, so many are given up before any is asked for.
+  /// Other threads take blocks of the same arena, so many are given up before any is asked for. Every second
+  /// one is kept, so that the allocator joins none with its neighbour. It may hand out older blocks of the
+  /// size first: more are taken until one comes back.
   private func reused(_ size: Int, _ giveUp: (UInt) -> Void) -> [UInt8]? {
-    for _ in 0..<1000 {
-      let given = (0..<64).map { _ in Self.allocate(size, filledWith: 0xA5) }
+    for _ in 0..<100 {
+      let blocks = (0..<128).map { _ in Self.allocate(size, filledWith: 0xA5) }
+      let given = Set(stride(from: 1, to: blocks.count - 1, by: 2).map { blocks[$0] })
       given.forEach(giveUp)
-      let taken = given.map { _ in Self.allocate(size, filledWith: nil) }
+      var taken = blocks.filter { !given.contains($0) }
       defer { taken.forEach(Self.free) }
-      if let again = taken.first(where: Set(given).contains) {
-        return Array(Self.bytes(again, size).dropFirst(Self.links).dropLast(Self.sizeAtEnd))
+      while taken.count < 2048 {
+        let next = Self.allocate(size, filledWith: nil)
+        taken.append(next)
+        guard given.contains(next) else { continue }
+        return Array(Self.bytes(next, size).dropFirst(Self.links).dropLast(Self.sizeAtEnd))
       }
     }
     return nil

@@ -91,7 +91,8 @@ struct SessionLogTests {
       Array(frame.prefix(length)), at: place.offset + place.bytes, to: sessions.descriptor)
     let (again, loaded) = try reopened(sessions)
     expect(loaded.records.keys.map(\.uid), equals: [1])
-    expect(loaded.damaged, equals: 1)
+    // A marker may begin with zeros, which are as if nothing were there.
+    expect(loaded.damaged, equals: frame.prefix(length).allSatisfy { $0 == 0 } ? 0 : 1)
     expect(try bytes(again)[Int(place.offset + place.bytes)...].allSatisfy { $0 == 0 })
     // Later records go behind it.
     try put("later-secret", 3, in: again)
