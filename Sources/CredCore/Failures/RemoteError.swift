@@ -16,8 +16,10 @@ struct RemoteError: Equatable {
       RemoteText.clean(local.utf8).map({ $0 == local }) ?? false
     else { return nil }
     self.name = String(local)
+    // What a trigger of a user pool says, its owner wrote: UserLambdaValidationException and its like.
+    let isFromAWS = !local.contains(bytesOf: "Lambda")
     self.message = message.flatMap {
-      RemoteText.clean($0.bytes, hiding: sent, isFromAWS: true)
+      RemoteText.clean($0.bytes, hiding: sent, isFromAWS: isFromAWS)
     }
   }
 

@@ -2,7 +2,7 @@
 ///
 /// As for curl, `https_proxy` or `http_proxy` counts by the URL's scheme, else `all_proxy`, and `no_proxy` has
 /// the hosts without one. An IPv6 address in `no_proxy` may have brackets or none, and any spelling. credd reads
-/// them itself: libcurl does not say which proxy it took, and repeats one that it cannot read with its password.
+/// these variables itself: libcurl does not say which proxy it took, and repeats one that it cannot read with its password.
 public struct Proxy: Sendable, Equatable {
   /// The part of a proxy's URL that messages may show: no user, and no password.
   public struct Place: Sendable, Equatable {
@@ -49,7 +49,7 @@ public struct Proxy: Sendable, Equatable {
     guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
       throw wrong("it holds a blank or a control character")
     }
-    // In place of bytes that are no UTF-8: the proxy would get another password.
+    // String(cString:) puts it for bytes that are no UTF-8; the proxy would get another password.
     guard !text.unicodeScalars.contains("\u{FFFD}") else {
       throw wrong("it holds bytes that are no UTF-8: they must be percent-encoded")
     }

@@ -9,7 +9,8 @@ enum URLLogins {
 
   /// The text without them. A password may hold any character, so what could be one is taken out too.
   static func removed(from text: [UInt8]) -> [UInt8] {
-    removed(from: text, words: withoutLogins, url: { withoutQuery(withoutLogin($0)[...]) })
+    let shown = removed(from: text, words: withoutLogins, url: withoutLoginAndQuery)
+    return eachWord(of: shown[...], withoutValues)
   }
 
   /// AWS's text has links, whose queries say where they lead, and ARNs with `:` and `@`.
@@ -39,7 +40,7 @@ enum URLLogins {
     var (isInURL, isInQuery) = (start > 0, false)
     for index in start..<text.endIndex {
       if text[index].isWhiteSpace { (isInURL, isInQuery) = (false, false) }
-      if isInURL, "?#".utf8.contains(text[index]) { isInQuery = true }
+      if isInURL, beginsQuery(text[index]) { isInQuery = true }
       guard !isInQuery else { continue }
       let beginsWord = index == 0 || endsWord(text[index - 1])
       let marks = beginsWord ? marks + marksWithoutScheme : marks
@@ -56,27 +57,49 @@ enum URLLogins {
 
   /// Hides what stands before an `@` in a word, if it has a `:`. An address of e-mail has none.
   private static func withoutLogins(_ text: ArraySlice<UInt8>) -> [UInt8] {
+    eachWord(of: text) { word in
+      guard let last = word.lastIndex(of: at), word[..<last].contains(UInt8(ascii: ":")) else {
+        return Array(word)
+      }
+      return hidden + word[last...]
+    }
+  }
+
+  /// Hides the query of a path without a scheme and a host, such as `/v1?token=…`.
+  private static func withoutValues(_ word: ArraySlice<UInt8>) -> [UInt8] {
+    guard let mark = word.firstIndex(where: beginsQuery), word[mark...].contains(UInt8(ascii: "="))
+    else { return Array(word) }
+    return word[...mark] + hidden
+  }
+
+  private static func eachWord(
+    of text: ArraySlice<UInt8>, _ shown: (ArraySlice<UInt8>) -> [UInt8]
+  ) -> [UInt8] {
     let words = text.split(omittingEmptySubsequences: false, whereSeparator: \.isWhiteSpace)
-    return Array(
-      words.map { word in
-        guard let last = word.lastIndex(of: at), word[..<last].contains(UInt8(ascii: ":")) else {
-          return Array(word)
-        }
-        return hidden + word[last...]
-      }.joined(separator: " ".utf8))
+    return Array(words.map(shown).joined(separator: " ".utf8))
+  }
+
+  private static func beginsQuery(_ byte: UInt8) -> Bool { "?#".utf8.contains(byte) }
+
+  /// Behind an `@` in a query there may be more of the query: then the rest of the word is hidden too.
+  private static func withoutLoginAndQuery(_ text: ArraySlice<UInt8>) -> [UInt8] {
+    guard let last = text.lastIndex(of: at), text[..<last].contains(where: beginsQuery) else {
+      return withoutQuery(withoutLogin(text)[...])
+    }
+    return hidden + text[last...].drop { !$0.isWhiteSpace }
   }
 
   /// Hides all up to the last `@`: a blank may be a part of the password.
   private static func withoutLogin(_ text: ArraySlice<UInt8>) -> [UInt8] {
     if let last = text.lastIndex(of: at) { return hidden + text[last...] }
-    let authority = text.prefix { !$0.isWhiteSpace && !"/?#,;'\"<>()".utf8.contains($0) }
+    let authority = text.prefix { !$0.isWhiteSpace && !"/\\?#,;'\"<>()".utf8.contains($0) }
     return isServer(authority) ? Array(text) : hidden + text.dropFirst(authority.count)
   }
 
   /// Hides query and fragment of the URL, which may have a token.
   private static func withoutQuery(_ text: ArraySlice<UInt8>) -> [UInt8] {
     let url = text.prefix { !$0.isWhiteSpace }
-    guard let mark = url.firstIndex(where: { "?#".utf8.contains($0) }), mark + 1 < url.endIndex
+    guard let mark = url.firstIndex(where: beginsQuery), mark + 1 < url.endIndex
     else { return Array(text) }
     return text[...mark] + hidden + text[url.endIndex...]
   }

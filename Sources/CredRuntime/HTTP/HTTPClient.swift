@@ -20,8 +20,6 @@ final class HTTPClient: HTTPSending {
   private var retired: [CurlMulti] = []
   private var sweep: (any Timer)?
   private let variable: (String) -> String?
-  /// When connections were last given up because one fell silent.
-  private var lastSilence: Instant?
 
   /// - Parameters:
   ///   - connections: how many may be open at once; further requests queue.
@@ -98,7 +96,7 @@ final class HTTPClient: HTTPSending {
         loop: loop, clock: clock, connections: connections, variable: variable)
       // A balancer or NAT that has forgotten a connection tells nobody. With HTTP/2 all later requests would
       // go over it, with HTTP/1.1 over others that are as old.
-      multi?.fellSilent = { [unowned self] in connectionFellSilent() }
+      multi?.fellSilent = { [unowned self] in renewConnections() }
       shareConnections()
     } catch {
       log.error("libcurl cannot be used", metadata: ["reason": "\(error)"])
@@ -107,13 +105,6 @@ final class HTTPClient: HTTPSending {
   }
 
   // MARK: Connections of the past
-
-  /// One slow server costs everybody new connections, so this happens at most once a second.
-  private func connectionFellSilent() {
-    if let lastSilence, clock.now - lastSilence < .seconds(1) { return }
-    lastSilence = clock.now
-    renewConnections()
-  }
 
   /// Makes later requests use no authority, TLS session or connection that libcurl has kept.
   /// Requests under way go on.

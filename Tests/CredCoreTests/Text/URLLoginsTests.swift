@@ -14,7 +14,7 @@ struct URLLoginsTests {
       "Unsupported proxy 'http://…@10.0.0.9:31x8'"
     ),
     ("http://u:hid den@p.example:1 is", "http://…@p.example:1 is"),
-    ("http://u:hid#den@p.example and x@y", "http://…@y"),
+    ("http://u:hid#den@p.example and x@y", "http://…"),
     ("http://u:1/hidden@p.example", "http://…@p.example"),
     ("http://u:hidden and no more", "http://… and no more"),
     ("postgresql://u:hidden@db/x http://v:hidden@b", "postgresql://…@db/x http://…@b"),
@@ -33,6 +33,13 @@ struct URLLoginsTests {
     ("GET https://h/x?token=hid9 failed", "GET https://h/x?… failed"),
     ("https://h/x?to=https://y/hid9 failed", "https://h/x?… failed"),
     ("https://h/x#token=hid9 https://h? no", "https://h/x#… https://h? no"),
+    ("https://h/cb?user=bob@a.example&code=hid9 failed", "https://… failed"),
+    ("https://h/cb#id=bob@a&token=hid9", "https://…"),
+    ("Retries exceeded with url: /v1?key=hid9 (by x)", "Retries exceeded with url: /v1?… (by x)"),
+    ("usr:hid9@p:3128/x?k=hid9", "…@p:3128/x?…"),
+    ("POST /t?token=hid9 HTTP/1.1", "POST /t?… HTTP/1.1"),
+    ("http:\\/\\/h:80\\/x failed", "http:\\/\\/h:80\\/x failed"), ("why? x=1", "why? x=1"),
+    ("https://h failed at /t?k=hid9", "https://h failed at /t?…"),
     ("ask bob@a.example: or ssh bob@h:22", "ask bob@a.example: or ssh bob@h:22"), ("", ""),
     (":@", "…@"), ("@", "@"), ("//", "//"), ("://@", "://…@"),
   ])

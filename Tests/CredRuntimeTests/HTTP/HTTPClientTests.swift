@@ -315,24 +315,4 @@ struct HTTPClientTests {
     expect(try client.send(request).text, equals: "new")
     expect(fake.connections, equals: 3)
   }
-
-  @Test func `a slow server renews the connections to others once a second`() throws {
-    let (slow, other) = (try HTTPFake { _ in .silence }, try HTTPFake { .json("\($0.number)") })
-    let time = StillTime()
-    let client = try ClientFixture { _, parts in
-      (StillClock(time, parts.clock), parts.background)
-    }
-    func fall() throws {
-      let request = HTTPRequest(method: .get, url: slow.url)
-      expect(try client.send(request, timeout: .seconds(1)).failure, equals: .timeout)
-    }
-    expect(try client.get(other.url).text, equals: "1")
-    try fall()
-    expect(try client.get(other.url).text, equals: "1")
-    try fall()
-    expect(try client.get(other.url).text, equals: "2")
-    time.advance(by: .seconds(1))
-    try fall()
-    expect(try client.get(other.url).text, equals: "1")
-  }
 }
