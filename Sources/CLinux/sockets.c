@@ -63,7 +63,8 @@ static int remove_stale(const char *path, const struct sockaddr_un *address) {
   return unlink(path) < 0 ? -errno : 0;
 }
 
-// The umask is the whole process's: of two threads at once one would take the other's for the former one.
+// The umask belongs to the process: a second thread would save this one's temporary umask as the former one,
+// and restore that.
 static pthread_mutex_t changing_umask = PTHREAD_MUTEX_INITIALIZER;
 
 int credd_listen(const char *path, mode_t mode, int backlog) {

@@ -20,8 +20,8 @@ final class NewFile {
     let named = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     let name = String(path[(slash.map { path.index(after: $0) } ?? path.startIndex)...])
     guard unsafe access(path, F_OK) != 0 else { throw NewFile.taken(path) }
+    try Self.checkWay(to: named, path)
     folder = try Self.resolved(named, path)
-    try Self.checkLinks(of: named, path)
     try Self.check(folder, path)
     var template = Array("\(folder)/.credd-authserver.XXXXXX".utf8CString)
     let made = unsafe mkstemp(&template)
@@ -70,23 +70,20 @@ final class NewFile {
       state.st_mode & 0o002 != 0
       || (state.st_mode & 0o020 != 0 && ![0, getegid()].contains(state.st_gid))
     guard isOwn, !isOthers || state.st_mode & S_ISVTX != 0 else {
-      throw Failed("\(path) cannot be made: others can write \(folder), and change the file")
+      throw replaceable(folder, path)
     }
   }
 
-  /// Whoever can change a link on the way sends the file into another folder.
-  private static func checkLinks(of folder: String, _ path: String) throws {
+  /// Whoever can change a folder or a link on the way sends the file into another folder. Nobody can once each
+  /// one is the caller's or root's, in a folder in which nobody else replaces it.
+  private static func checkWay(to folder: String, _ path: String) throws {
     var way = folder.hasPrefix("/") ? "/" : ""
     for name in folder.split(separator: "/") {
+      try check(resolved(way.isEmpty ? "." : way, path), path)
       let next = way + name
       var state = stat()
       guard unsafe lstat(next, &state) == 0 else { throw failed(path) }
-      if state.st_mode & S_IFMT == S_IFLNK {
-        guard [0, geteuid()].contains(state.st_uid) else {
-          throw Failed("\(path) cannot be made: the link \(next) is another user's")
-        }
-        try check(resolved(way.isEmpty ? "." : way, path), path)
-      }
+      guard [0, geteuid()].contains(state.st_uid) else { throw replaceable(next, path) }
       way = next + "/"
     }
   }
@@ -95,6 +92,10 @@ final class NewFile {
     guard let found = unsafe realpath(folder, nil) else { throw failed(path) }
     defer { unsafe free(found) }
     return unsafe String(cString: found)
+  }
+
+  private static func replaceable(_ folder: String, _ path: String) -> Failed {
+    Failed("\(path) cannot be made: others can write \(folder), and change the file")
   }
 
   private static func taken(_ path: String) -> Failed {

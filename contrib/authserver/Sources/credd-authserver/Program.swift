@@ -13,8 +13,8 @@ enum Main {
   static func main() {
     // Before anything is read: passwords and tokens are in this memory.
     guard auth_harden() == 0 else { exit(71) }
-    // A file over RLIMIT_FSIZE is an error of its write, as a full disk is, on whatever thread: Dispatch's
-    // block the signal, which would end the program on another one.
+    // A write over RLIMIT_FSIZE shall fail with EFBIG. Dispatch's threads block SIGXFSZ; on any other thread it
+    // would end the program.
     _ = signal(SIGXFSZ, SIG_IGN)
     // Whatever is made here, a database above all, is for nobody else.
     _ = umask(0o077)
@@ -27,8 +27,9 @@ enum Main {
     _ = Common.administrator
     // Dispatch would tell the system's log for each thread that it may not raise its priority.
     _ = unsafe setenv("LIBDISPATCH_LOG", "NO", 1)
-    // All threads give up root's rights together, but for one that has ended: an async main would leave
-    // such a one, which stays root. Detached, since this one is the main actor's.
+    // glibc's setuid() changes every thread but one that has ended with pthread_exit(), as an async main's
+    // first thread does: that one would stay root. So this thread waits. Detached: a plain Task would need the
+    // main actor, whose thread this is.
     let ended = DispatchSemaphore(value: 0)
     Task.detached {
       await run()
