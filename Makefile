@@ -171,7 +171,7 @@ test: ## the gate, which every change passes: style, documents, unit and black-b
 	scripts/test
 
 .PHONY: test-all
-test-all: ## the gate, and everything slower; ONLY= parts of it
+test-all: ## the gate, and everything slower; ONLY= parts of it, TENTH= of the mutations
 	$(need_swift)
 	scripts/step 'Debian packages' $(INSTALL_PACKAGES) $(ALL_PACKAGES)
 	scripts/test-all $(ONLY)
@@ -263,7 +263,7 @@ simulate: ## check the promises in SEEDS histories of a simulated host; FIRST= o
 	  $(if $(REPLAY),--replay $(REPLAY))
 
 .PHONY: mutate
-mutate: ## break each promise in a copy, and expect its tests to fail; takes an hour; ONLY= names of mutations
+mutate: ## break each promise in a copy, and expect its tests to fail; takes two hours; ONLY= names of mutations
 	$(need_swift)
 	$(INSTALL_PACKAGES) $(BUILD_PACKAGES) $(TEST_PACKAGES) \
 	  $(AUTHSERVER_PACKAGES) $(AUTHSERVER_TEST_PACKAGES)
