@@ -149,17 +149,6 @@ extension ProtocolError {
   }
 }
 
-/// A header or a variable whose value is a file's, which is read again for each call.
-public struct ValueFile: Sendable, Equatable {
-  /// Of the configuration: `header_file.X-Api-Key`.
-  public let key: String
-  /// The header's or the variable's.
-  public let name: String
-  public let path: String
-
-  var namedFile: NamedFile? { NamedFile(key, path, .secret(.line)) }
-}
-
 /// A client certificate and its key, for a check of the configuration.
 public struct ClientIdentity: Sendable, Equatable {
   public let certificate: String
@@ -168,61 +157,4 @@ public struct ClientIdentity: Sendable, Equatable {
   public let privateKey: String
   /// Whether the configuration names one file for both.
   public let isOneFile: Bool
-}
-
-/// A file or program that a key of a backend names, for a check of the configuration.
-public struct NamedFile: Sendable, Equatable {
-  /// The content that credd expects.
-  public enum Content: Sendable, Equatable {
-    case secret(FileText)
-    /// PEM with a block of this name in it.
-    case pem(String)
-    /// Certificates in PEM.
-    case authorities
-    case program
-    case socket
-  }
-
-  public let key: String
-  public let path: String
-  public let content: Content
-
-  /// Returns nil without a path.
-  init?(_ key: String, _ path: String?, _ content: Content) {
-    guard let path else { return nil }
-    self.key = key
-    self.path = path
-    self.content = content
-  }
-}
-
-/// A type of backend that can be read from its section.
-protocol ConfiguredBackend: BackendKind {
-  /// Settings before the keys are read: required ones have placeholders.
-  init()
-
-  /// The type's keys, in the order in which missing ones are reported.
-  static var rows: [ConfigurationKey<Self>] { get }
-
-  /// Whether callbacks can name the caller: the key `send_caller`.
-  static var canSendCaller: Bool { get }
-
-  /// Reports keys that do not fit each other. A key with a wrong value counts as present, because
-  /// it has its own error already.
-  func check(_ section: INISection, _ reader: inout ConfigurationReader)
-}
-
-extension ConfiguredBackend {
-  static var canSendCaller: Bool { false }
-  func check(_ section: INISection, _ reader: inout ConfigurationReader) {}
-
-  /// The type's keys, for a section in which `type` may come after them.
-  static var keys: [ConfigurationKey<BackendDraft>] {
-    rows.map { row in
-      ConfigurationKey(row.reference.of(type), takesVariables: row.takesVariables) {
-        value, member, draft throws(InvalidValue) in
-        try row.assign(value, member, &draft[Self.self])
-      }
-    }
-  }
 }

@@ -117,8 +117,3 @@ extension String {
     !isEmpty && containsOnlyLettersDigits(or: "!#$%&'*+-.^_`|~")
   }
 }
-
-public enum ProfileName {
-  /// The profile of a request that names none.
-  public static let `default` = "default"
-}

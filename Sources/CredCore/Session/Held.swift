@@ -87,87 +87,6 @@ struct Held: Sendable, Equatable {
   }
 }
 
-/// Credentials with their lifetime on this host's clock.
-///
-/// A class because it never changes: a session and its snapshot share one.
-public final class HeldCredentials: Sendable, Equatable {
-  public let credentials: Credentials
-  public let received: Instant
-  /// The lifetime by the server's clock.
-  public let lifetime: Duration
-  /// When the credentials are renewed.
-  public let refreshAt: Instant
-  /// Whether they were made from nothing that was kept, here or at the backend. A caller that
-  /// forces a refresh wants such credentials. Not stored.
-  let isAnew: Bool
-
-  init(
-    _ credentials: Credentials, lifetime: Duration, received: Instant, jitter: Double,
-    isAnew: Bool = false
-  ) {
-    self.credentials = credentials
-    self.received = received
-    self.lifetime = lifetime
-    self.isAnew = isAnew
-    self.refreshAt = RefreshPolicy.refreshTime(
-      received: received, lifetime: lifetime, jitter: jitter)
-  }
-
-  /// Credentials with a known time of renewal.
-  init(_ credentials: Credentials, lifetime: Duration, received: Instant, refreshAt: Instant) {
-    self.credentials = credentials
-    self.received = received
-    self.lifetime = lifetime
-    self.isAnew = false
-    self.refreshAt = refreshAt
-  }
-
-  public static func == (one: HeldCredentials, other: HeldCredentials) -> Bool {
-    if one === other { return true }
-    return one.credentials == other.credentials && one.received == other.received
-      && one.lifetime == other.lifetime && one.refreshAt == other.refreshAt
-  }
-
-  public var expires: Instant { received + lifetime }
-  public var freshUntil: Instant { RefreshPolicy.freshUntil(expires: expires, lifetime: lifetime) }
-  public var servableUntil: Instant {
-    RefreshPolicy.servableUntil(expires: expires, lifetime: lifetime)
-  }
-}
-
-/// A developer token with its lifetime on this host's clock. A class for the same reason as
-/// ``HeldCredentials``.
-public final class HeldToken: Sendable, Equatable {
-  public let token: DeveloperToken
-  public let received: Instant
-  /// The remaining time at arrival, by the server's clock; nil if `exp` is unknown.
-  public let lifetime: Duration?
-  /// Whether the backend was told to make a new one. Not stored.
-  let isAnew: Bool
-  /// Until when the token may be used again. A token without `exp` is used once.
-  public let usableUntil: Instant
-
-  init(_ token: DeveloperToken, lifetime: Duration?, received: Instant, isAnew: Bool = false) {
-    self.isAnew = isAnew
-    self.token = token
-    self.received = received
-    self.lifetime = lifetime
-    self.usableUntil =
-      lifetime.map {
-        RefreshPolicy.tokenUsableUntil(expires: received + $0, lifetime: $0)
-      } ?? received
-  }
-
-  public static func == (one: HeldToken, other: HeldToken) -> Bool {
-    if one === other { return true }
-    return one.token == other.token && one.received == other.received
-      && one.lifetime == other.lifetime && one.usableUntil == other.usableUntil
-  }
-
-  /// When the token expires, on this host's clock; nil if that is unknown.
-  public var expires: Instant? { lifetime.map { received + $0 } }
-}
-
 /// When the tokens that a client brought expire, by provider. It has no entry for a token that does
 /// not say when it expires.
 struct LoginExpirations: Sendable, Equatable {
@@ -218,28 +137,4 @@ struct LoginExpirations: Sendable, Equatable {
     for provider in due.keys { ends[provider]?.isAnnounced = true }
     return due.map { ($0.key, $0.value.time) }.sorted { $0.end < $1.end }
   }
-}
-
-/// An optional stored out of line: nil costs one pointer. For parts that few of many sessions have.
-@propertyWrapper
-public struct Boxed<Value: Sendable>: Sendable {
-  private indirect enum Content {
-    case none
-    case some(Value)
-  }
-
-  private var content: Content
-
-  public init(wrappedValue: Value?) {
-    content = wrappedValue.map { .some($0) } ?? .none
-  }
-
-  public var wrappedValue: Value? {
-    get { if case .some(let value) = content { value } else { nil } }
-    set { content = newValue.map { .some($0) } ?? .none }
-  }
-}
-
-extension Boxed: Equatable where Value: Equatable {
-  public static func == (one: Self, other: Self) -> Bool { one.wrappedValue == other.wrappedValue }
 }

@@ -46,15 +46,6 @@ extension SignInState {
   }
 }
 
-/// A session's state as clients see it.
-public enum ReportedState: String, Sendable, Hashable, CaseIterable {
-  case signedOut
-  case guest
-  case signedIn
-  /// Upstream no longer accepts the tokens: a new `login` is needed.
-  case tokensInvalid
-}
-
 /// How a user was authenticated.
 public enum SignInMethod: Sendable, Equatable {
   /// The backend trusts this host to name its users.
@@ -83,18 +74,5 @@ public enum SignInMethod: Sendable, Equatable {
     case .provider(let session): .provider(session.withoutTokens)
     case .host, .developerToken, .logins, .tokenFile, .source: self
     }
-  }
-}
-
-/// The answer of a backend to a password. Callbacks of the session carry it.
-public struct BackendSession: Sendable, Equatable {
-  /// Sent as `Authorization: Bearer`; empty after the backend refused it.
-  public let token: Secret
-  /// The backend's name for the user; if nil, `user_identifier` makes the name.
-  public let developerUserIdentifier: String?
-
-  public init(token: Secret, developerUserIdentifier: String?) {
-    self.token = token
-    self.developerUserIdentifier = developerUserIdentifier
   }
 }

@@ -1,19 +1,3 @@
-/// An identity's id, `region:uuid` (Cognito API reference, IdentityId). It is no secret.
-public struct IdentityID: Sendable, Hashable, CustomStringConvertible {
-  public let description: String
-
-  /// - Throws: if Cognito would refuse it: `[\w-]+:[0-9a-f-]+`, at most 55 characters.
-  public init(_ text: String) throws(InvalidInput) {
-    guard IdentityPoolID.isRegionalID(text) else {
-      throw InvalidInput(field: "IdentityId", reason: "is not of the form REGION:UUID")
-    }
-    self.description = text
-  }
-
-  /// The region of the identity and of its pool.
-  public var region: String { String(description.prefix { $0 != ":" }) }
-}
-
 /// An identity pool's id, `region:uuid` (Cognito API reference, IdentityPoolId).
 public struct IdentityPoolID: Sendable, Hashable, CustomStringConvertible {
   public let description: String
@@ -53,20 +37,4 @@ public struct IdentityPoolID: Sendable, Hashable, CustomStringConvertible {
     return !text.hasSuffix("-")
       && text.utf8.allSatisfy { $0.isLowercase || $0.isDigit || $0 == UInt8(ascii: "-") }
   }
-}
-
-/// A value that breaks a documented rule of Cognito, HTTP or credd, found before a call or in a
-/// reply.
-public struct InvalidInput: Error, Equatable, CustomStringConvertible {
-  /// The value's name, in Cognito's or credd's spelling.
-  public let field: String
-  /// Follows the name in a message. Never quotes a secret.
-  public let reason: String
-
-  public init(field: String, reason: String) {
-    self.field = field
-    self.reason = reason
-  }
-
-  public var description: String { "\(field) \(reason)" }
 }
