@@ -155,9 +155,3 @@ enum Transport {
   /// HTTP at the endpoint.
   case http(HTTPState)
 }
-
-/// A client, and the purpose that it states.
-struct Requester {
-  let client: Client
-  let purpose: String?
-}

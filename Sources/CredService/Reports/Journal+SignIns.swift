@@ -153,20 +153,6 @@ extension AccountCall {
   var sessionKey: SessionKey { SessionKey(uid: user.uid, profile: profile.settings.name) }
 }
 
-/// The client that asks for a sign-in, the means and the user name.
-struct SignInAsker {
-  var means = ""
-  var metadata: Logger.Metadata = [:]
-
-  /// - Parameter username: the name at the backend or the provider; empty if it is not known yet.
-  func named(_ username: String) -> Self {
-    guard !username.isEmpty else { return self }
-    var named = self
-    named.metadata["username"] = "\(username)"
-    return named
-  }
-}
-
 extension LoginRequest {
   /// The means of signing in. A user name, with or without a password, belongs to the user pool if
   /// the profile has one.
