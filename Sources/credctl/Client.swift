@@ -55,8 +55,10 @@ struct Client {
   /// Asks for the profiles that are open to the caller. A socket with a cap has no `status`: there `ping`
   /// names them.
   func profiles(seconds: Int = WaitLimits.margin) throws(Failure) -> Answer {
+    var request = RequestLine(operation: "status")
+    request.add("profiles", true)
     do throws(Failure) {
-      return try ask(Profiles.request.finished(), for: .profiles, seconds: seconds)
+      return try ask(request.finished(), for: .profiles, seconds: seconds)
     } catch {
       guard error.code == ProtocolErrorCode.accessDenied.rawValue,
         let answer = try? ask(
@@ -255,62 +257,5 @@ struct Client {
       }
       if let refusal { throw refusal }
     }
-  }
-}
-
-/// A reply of the right shape: the daemon's bytes and their JSON value.
-struct Answer {
-  let reply: JSONValue
-  /// Where the user's own credd answered, which hides the host's: how to reach that one.
-  let hidden: String?
-  private let buffer: ReplyBuffer
-
-  init(_ buffer: ReplyBuffer, reply: JSONValue, hidden: String? = nil) {
-    self.buffer = buffer
-    self.reply = reply
-    self.hidden = hidden
-  }
-
-  /// Prints the daemon's own line, byte by byte.
-  func print() throws(Failure) {
-    try StandardStream.output.write(buffer.lineWithNewline)
-  }
-
-  /// The daemon's version and process.
-  var daemon: String { DaemonLine(reply["Daemon"]).text }
-
-  /// The state of a session, and who is signed in.
-  var session: String { SignedInText.line(reply) }
-
-  /// How many waiting callers `release` ended.
-  var released: Int64 { reply["Released"]?.integer ?? 0 }
-
-  /// A text of several lines.
-  func lines(of name: String) -> String {
-    (reply[name]?.text ?? "").split(separator: "\n").map { PlainText.oneLine(String($0)) + "\n" }
-      .joined()
-  }
-
-  func text(_ name: String) -> String { PlainText.oneLine(reply[name]?.text ?? "-") }
-}
-
-/// The host's clocks.
-enum Clock {
-  /// The time since boot, for deadlines.
-  static var nanoseconds: Int64 {
-    let time = read(CLOCK_BOOTTIME)
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-  }
-
-  /// The time of day, for people.
-  static var wallTime: WallTime {
-    let time = read(CLOCK_REALTIME)
-    return WallTime(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
-  }
-
-  private static func read(_ clock: clockid_t) -> timespec {
-    var time = timespec()
-    unsafe clock_gettime(clock, &time)
-    return time
   }
 }

@@ -4,9 +4,6 @@ public import CredctlKit
 
 /// ``GetArguments`` reads this verb too. ArgumentParser has it for help; both run the same code.
 struct Get: Verb {
-  static let refreshHelp: ArgumentHelp =
-    "Fetch new credentials even if the present ones are good."
-
   static let configuration = CommandConfiguration(
     abstract: "Print credentials in the credential_process format.",
     discussion: """
@@ -18,7 +15,7 @@ struct Get: Verb {
   @OptionGroup var selection: ProfileOption
   @OptionGroup var waiting: WaitingOptions
 
-  @Flag(help: Self.refreshHelp)
+  @Flag(help: EnvironmentOptions.refreshHelp)
   var refresh = false
 
   @Option(

@@ -63,12 +63,6 @@ struct Profiles: Verb {
   @OptionGroup var connection: SocketOption
   @OptionGroup var format: JSONFlag
 
-  static var request: RequestLine {
-    var request = RequestLine(operation: "status")
-    request.add("profiles", true)
-    return request
-  }
-
   func run() throws {
     let answer = try client.profiles()
     guard !format.json else { return try answer.print() }
