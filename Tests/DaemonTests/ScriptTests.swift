@@ -93,6 +93,16 @@ struct ScriptTests {
     expect(lines.last?.contains("Keeper, 24 lines in 2 files, 6 stored") == true, "\(lines)")
   }
 
+  /// Blocks, tables and headings have no sentences.
+  @Test func houseCountsTheWordsOfSentencesAndThoseThatStandForANoun() throws {
+    let lines = try house("CredService", status: 0)
+    expect(
+      lines.first,
+      equals: "3.0 words a sentence in the developers' pages, 4 in the longest tenth")
+    let words = "in comments 2 words stand for a noun ('its own', 'those of'), and 1 'whose'"
+    expect(lines.dropFirst().first, equals: words)
+  }
+
   @Test func houseFailsWhereACircleGrows() throws {
     let lines = try house("CredNew", status: 1)
     expect(lines.last, equals: "CredNew: 2 files name each other's types, 1 before")
@@ -106,6 +116,7 @@ struct ScriptTests {
     for (name, text) in Self.tree {
       try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(name).swift"))
     }
+    try Data(Self.page.utf8).write(to: URL(filePath: "\(tree)/CONTRIBUTING.md"))
     let script = Repository.root.appending(path: "scripts/house").path
     let process = try ChildProcess(["/usr/bin/python3", script, tree])
     expect(try process.wait(), equals: status, "\(process.errors)")
@@ -113,6 +124,21 @@ struct ScriptTests {
       line.split(separator: " ").joined(separator: " ")
     }
   }
+
+  private static let page = """
+    # A heading
+
+    Two words. This has four words!
+
+    - Three `words.swift` here.
+
+    | a row of a table | has none |
+
+    ```
+    nor has a block
+    ```
+
+    """
 
   private static let tree = [
     "Keeper": #"""
@@ -134,6 +160,7 @@ struct ScriptTests {
     }
     """#,
     "Notes": #"""
+    /// A note has its own guest, or those of a keeper whose row is empty.
     extension Keeper {
       /* { */
       func note() {
