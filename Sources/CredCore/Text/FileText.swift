@@ -2,7 +2,7 @@
 public enum FileText: Sendable, Equatable {
   /// A token, a secret or a value: one line. White space at its ends is no part of it.
   case line
-  /// Lines in a format of their own.
+  /// Several lines, in a format that the caller reads.
   case lines
 
   /// The text without a byte order mark; a line without white space at its ends.

@@ -6,8 +6,8 @@ public enum NearestName {
   /// Longer texts are near no known name; the comparison would only cost time.
   static let longestName = 64
 
-  /// The known name with the fewest edits to `text`, the first of equals; nil if even that one
-  /// needs more edits than a third of the text.
+  /// The known name with the fewest edits to `text`; of several, the first. Nil if it needs more edits
+  /// than a third of the text.
   static func of(_ text: String, in known: [String]) -> String? {
     guard var search = NameSearch(for: text) else { return nil }
     for name in known { search.look(at: normalized(name), name) }
@@ -45,7 +45,7 @@ public struct NameIndex: Sendable {
     let name: String
   }
 
-  /// Names that one search looks at, and cells of ``EditTable`` that it fills.
+  /// How many names one search looks at, and how many cells of ``EditTable`` it fills.
   static let mostNames = 256
   static let mostCells = 2048
   /// By their keys.

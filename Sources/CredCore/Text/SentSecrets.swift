@@ -52,7 +52,7 @@ public struct SentSecrets: Sendable, Equatable {
 }
 
 extension HTTPRequest {
-  /// The values of the request's headers, without those that reveal nothing about a user or a host.
+  /// The values of the request's headers that may reveal something about a user or a host.
   public var secretHeaders: [Secret] {
     headers.filter { !Self.plainHeaders.contains($0.name.lowercased()) }.map(\.value)
   }

@@ -13,7 +13,8 @@ enum URLLogins {
     return eachWord(of: shown[...], withoutValues)
   }
 
-  /// AWS's text has links, whose queries say where they lead, and ARNs with `:` and `@`.
+  /// AWS's text has links and ARNs. The query of a link says where the link leads, and an ARN has `:`
+  /// and `@`.
   static func removedOfAWS(from text: [UInt8]) -> [UInt8] {
     removed(from: text, words: { Array($0) }, url: withoutLogin)
   }
