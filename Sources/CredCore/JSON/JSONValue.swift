@@ -21,7 +21,7 @@ public enum JSONValue: Sendable, Equatable {
     return try parser.parseText()
   }
 
-  /// The same for a text that somebody else wrote to a file or a stream: it may begin with a byte order
+  /// Parses a text that somebody else wrote to a file or a stream. The text may begin with a byte order
   /// mark, which readers may ignore (RFC 8259, 8.1). Positions count from behind the mark.
   public static func parse(
     foreign text: Secret, limits: JSONLimits = .standard
