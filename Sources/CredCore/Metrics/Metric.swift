@@ -156,8 +156,8 @@ public struct DurationHistogram: Sendable, Equatable {
   }
 }
 
-/// Metrics in Prometheus' classic text format (version 0.0.4), the only one that node_exporter's
-/// textfile collector reads.
+/// Metrics in Prometheus' classic text format (version 0.0.4). The textfile collector of
+/// node_exporter reads no other format.
 public struct PrometheusText: Sendable {
   public private(set) var bytes: [UInt8] = []
 
