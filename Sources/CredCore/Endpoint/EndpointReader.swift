@@ -5,11 +5,11 @@
 /// It refuses an error at the first byte that shows it, so that another protocol ends at its first
 /// line. After a refusal it reads nothing more.
 ///
-/// A client may send a request before the last one is answered: the bytes after a request are left
-/// for the next call.
+/// A client may send a request before the earlier one is answered: the bytes after a request are
+/// left for the next call.
 ///
-/// A client that renews sends the same head again and again. If a head equals the last one of its
-/// connection byte for byte, it is not parsed again: comparing takes a tenth of the time.
+/// A client that renews sends the same head again and again. If a head has the same bytes as the
+/// last head of its connection, it is not parsed again: comparing takes a tenth of the time.
 public struct EndpointReader: Sendable, Redacted {
   public enum Step: Sendable, Equatable {
     case needsMore

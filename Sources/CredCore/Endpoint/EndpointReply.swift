@@ -97,8 +97,8 @@ extension EndpointReply {
       EndpointStatus(error), code: error.code.rawValue, message: error.message, omitsBody: false)
   }
 
-  /// The answer to a request whose token was given to its bearer, for another profile. It does not depend
-  /// on whether there are such profiles.
+  /// The answer to a request with a token that the sender owns, but that is for another profile. It
+  /// does not depend on whether there are such profiles.
   public static func tokenOfOtherProfile(_ own: String, asked: String) -> EndpointReply {
     let refusal = EndpointRefusal.token
     return error(

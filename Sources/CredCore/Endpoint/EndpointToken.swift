@@ -79,7 +79,7 @@ public struct TokenKey: Sendable, Equatable, Redacted {
   static let idBytes = 6
 
   private let key: Secret
-  /// Distinguishes tokens of this key from those of another. It is no secret.
+  /// Distinguishes tokens of this key from tokens of another key. It is no secret.
   let id: [UInt8]
 
   /// - Parameter bytes: must be 32 bytes; otherwise the result is nil.
