@@ -1,5 +1,5 @@
-/// Decides which callers may use a profile: every uid of this host if the profile has no list, else
-/// the users, groups and units on its lists. `allow_executables` narrows that further.
+/// Decides which callers may use a profile. Without lists, every uid of this host may. With lists,
+/// the users, groups and units on them may. `allow_executables` narrows that further.
 public struct AccessRule: Sendable, Hashable {
   /// In a list of users: every user is meant.
   public static let everybody = "*"
@@ -33,8 +33,9 @@ public struct AccessRule: Sendable, Hashable {
     hasNoLists = profile.allowUsers.contains(Self.everybody) || !hasOwnLists
   }
 
-  /// The rule of a derived profile. With lists of its own they alone count. Else all of its source's
-  /// hold, and its own programs narrow them further. Who may act for others is never inherited.
+  /// The rule of a derived profile. If the profile has lists, they alone count. If it has none, all
+  /// lists of the source count, and the profile's programs narrow them further. Who may act for
+  /// others is never inherited.
   func inheriting(from source: AccessRule?) -> AccessRule {
     guard let source, !hasOwnLists else { return self }
     var rule = self

@@ -9,7 +9,7 @@
 /// many uids could guess with each. Only refusals after a right password count there, so that an
 /// attacker without the password cannot lock the user out.
 public struct PasswordLimiter: Sendable {
-  /// The user whose password was tried, and the uid that tried it.
+  /// A uid, and the user name for which it tried a password.
   public struct Attempt: Hashable, Sendable {
     public let uid: UInt32
     /// The account for which the uid counts: ``Account/number``.
@@ -31,7 +31,7 @@ public struct PasswordLimiter: Sendable {
     }
   }
 
-  /// A user of a pool, whose second factor was tried after a right password.
+  /// A user of a pool. A second factor of the user was tried after a right password.
   public struct Factor: Hashable, Sendable {
     public let issuer: ProviderIssuer
     /// The immutable name, because aliases name the same user. It is compared as UTF-8, as the pool
@@ -189,7 +189,7 @@ public struct AccountLimiter: Sendable {
     let username: String
     let code: Code?
 
-    /// Most pools take a name in any case: each spelling would otherwise have a count of its own.
+    /// Most pools take a name in any case. Without this, each spelling would have a separate count.
     init(uid: UInt32, username: String, code: Code?) {
       self.uid = uid
       self.username = username.lowercased()
@@ -216,13 +216,13 @@ public struct AccountLimiter: Sendable {
   }
 
   /// A limiter for sign-ins that make a pool send a code. People sign in more often than they make
-  /// accounts, and the sign-ins of some users must not stop those of others.
+  /// accounts. The sign-ins of some users must not stop the sign-ins of others.
   public static var ofCodes: AccountLimiter {
     AccountLimiter(ofName: Limits.Account.codesOfName, isShared: true)
   }
 
-  /// For codes that people type before a sign-in. They mistype them, and that must not keep them from
-  /// having another code sent, nor the other way round.
+  /// For codes that people type before a sign-in. A mistyped code must not keep people from having
+  /// another code sent, nor the other way round.
   public static var ofAnswers: AccountLimiter {
     AccountLimiter(
       ofUser: Limits.Account.answersOfUser, ofName: Limits.Account.answersOfCode, isShared: true)
