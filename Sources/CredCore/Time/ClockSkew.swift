@@ -15,8 +15,8 @@ public struct ServerTime: Sendable, Equatable {
 /// The difference between this host's wall clock and AWS's clock.
 ///
 /// credd counts lifetimes by the server's clock, so a wrong local clock costs it nothing. Clients
-/// compare an `Expiration` with the local clock, and AWS refuses a SigV4 signature whose time is
-/// 5 min off. So the daemon reports a clock that is off.
+/// compare an `Expiration` with the local clock, and AWS refuses a SigV4 signature whose time is 5
+/// min off. So the daemon reports a clock that is off.
 public struct ClockSkew: Sendable, Equatable {
   /// A change that the daemon logs.
   public enum Change: Sendable, Equatable {
