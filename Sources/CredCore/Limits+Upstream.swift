@@ -9,8 +9,8 @@ extension Limits {
     public static let awsReplyBytes = 64 << 10
     /// Bytes that a backend's command may write: a token and the JSON around it.
     public static let commandOutputBytes = 64 << 10
-    /// The longest `Retry-After` that credd obeys. A server that names a later time is asked again
-    /// after this one.
+    /// The longest `Retry-After` that credd obeys. If a server names a later time, credd asks it
+    /// again after this time.
     public static let longestRetryAfter = Duration.seconds(3600)
     /// From this difference of the clocks on credd signs by AWS's time, where AWS refused the time of a
     /// signature. AWS allows five minutes; a reply's `Date` has whole seconds and is on its way for some.
@@ -85,7 +85,7 @@ extension Limits {
     static let derivedProfiles = 2
   }
 
-  /// Cognito user pools. If no other reason is given, the limit is that of the API reference.
+  /// Cognito user pools. A limit without a reason is from the API reference.
   public enum UserPool {
     /// Bytes of a reply: three tokens, or a challenge with parameters of 64 KiB.
     public static let replyBytes = 256 << 10
@@ -126,8 +126,8 @@ extension Limits {
     public static let devicesOfPage = 60
     /// Characters of a tracked session's id.
     public static let sessionIDLength = 28
-    /// Pages of the list in which credd looks for its own session. A page has up to 125, and a user
-    /// 100 sessions of apps and some of browsers.
+    /// Pages of the list in which credd looks for the session that it uses. A page has up to 125
+    /// sessions. A user has 100 sessions of apps and some of browsers.
     public static let sessionPages = 4
     /// Bytes of an answer to a challenge of the pool's own trigger, and of one value of
     /// ClientMetadata.
@@ -150,7 +150,7 @@ extension Limits {
     public static let clientSecretBytes = 16 << 10
     /// Bytes of the query that a browser brings.
     public static let responseBytes = 16 << 10
-    /// Parameters of that query. Providers add some of their own.
+    /// Parameters of that query. Providers add further parameters.
     public static let responseParameters = 64
     /// Bytes of a code. Some are encrypted tokens of 4 KB.
     public static let codeBytes = 8 << 10
@@ -166,13 +166,13 @@ extension Limits {
     public static let browserTime = Duration.seconds(10 * 60)
     /// How long a sign-in waits for a device code, whatever the provider says.
     public static let deviceTime = Duration.seconds(30 * 60)
-    /// The same where the provider does not say how long its code lasts: what the shortest of those that
-    /// say it allow.
+    /// How long a sign-in waits for a device code if the provider does not say how long its code
+    /// lasts. Of the providers that say it, the quickest allow this time.
     public static let unsaidDeviceTime = Duration.seconds(5 * 60)
-    /// Seconds between two questions for a device code: a provider that says less is asked too often,
-    /// and one that says more would outlast its code.
+    /// Seconds between two questions for a device code. A provider that says less would be asked
+    /// too often. With a longer time the code would end first.
     public static let pollSeconds = 1.0...300.0
-    /// How far a provider's clock may be behind its own `Date`, or behind this host's.
+    /// How far a provider's clock may be behind the provider's `Date`, or behind this host's clock.
     public static let clockSkew = Duration.seconds(5 * 60)
   }
 }

@@ -51,8 +51,8 @@ public enum Limits {
     /// The part of `max_connections` and of `max_sessions` for all uids without a name and an owner
     /// together: a half.
     public static let ownerlessPart = 2
-    /// The part of `max_connections` for connections whose users are being looked up: a quarter, in
-    /// addition to the half.
+    /// The part of `max_connections` for connections with users that are being looked up: a
+    /// quarter, in addition to the half.
     public static let unknownPart = 4
     /// Unread reply bytes of one connection, some 900 credentials. If a connection has more, the
     /// daemon closes it.
@@ -63,12 +63,12 @@ public enum Limits {
     /// Bytes of unfinished lines on one user's connections: four of the longest. Without this
     /// limit, 64 connections could hold 32 MiB.
     public static let unfinishedBytesPerUser = 4 * Line.bytes
-    /// Sessions of one user in which requests wait for an upstream at the same time. A program that
-    /// asks for every account of its user when it starts needs some ten. Each waiting session takes
+    /// Sessions of one user in which requests wait for an upstream at the same time. When a program
+    /// starts and asks for every account of its user, it needs some ten. Each waiting session takes
     /// a place in the queues that all profiles share.
     public static let waitingSessions = 32
-    /// Processes of one user whose programs wait to be checked (`allow_executables`). A check takes
-    /// far less than a millisecond, so honest use never needs more at once.
+    /// Processes of one user with programs that wait to be checked (`allow_executables`). A check
+    /// takes far less than a millisecond, so honest use never needs more at once.
     public static let queuedPrograms = 32
     /// Events that wait while access of a watching client is decided again, which takes seconds at
     /// most.
@@ -118,8 +118,8 @@ public enum Limits {
     /// Sessions (users times profiles) that `max_sessions` may allow. One takes some 4 KB with its
     /// credentials, and 3 KB in the descriptor store.
     public static let most = 100_000
-    /// Bytes of the logins that one user's sessions keep: enough for eight sessions with the
-    /// longest line of logins, or for thousands with logins of ordinary size.
+    /// Bytes of the logins that one user's sessions keep. They are enough for eight sessions with
+    /// the longest line of logins, or for thousands with logins of ordinary size.
     public static let loginBytesPerUser = 8 * Line.bytes
     /// The most sessions of all uids of one owner in /etc/subuid, unless there are more profiles:
     /// as many as the containers that may be connected at once.
@@ -231,8 +231,8 @@ public enum Limits {
     public static let answers = 8
     /// Wrong answers that end a sign-in.
     public static let wrongAnswers = 10
-    /// How long a question of a user pool waits: the shortest time for which Cognito keeps a
-    /// Session (AuthSessionValidity). Pools do not announce their own time.
+    /// How long a question of a user pool waits. It is the shortest time for which Cognito can keep
+    /// a Session (AuthSessionValidity). Pools do not announce the time that they have set.
     public static let answerTime = Duration.seconds(180)
     /// How many questions of a pool's own trigger may follow each other. Each further one counts as a
     /// wrong answer, because the trigger does not say whether the last answer was right.
@@ -260,7 +260,7 @@ public enum Limits {
     public static let profiles = 10_000
     /// Backends in all files. Profiles share them, so a few are enough.
     public static let backends = 1000
-    /// Sockets with a cap in all files. A user has an allowance of its own at each of them.
+    /// Sockets with a cap in all files. A user has a separate allowance at each socket.
     public static let sockets = 64
     /// Diagnostics that are reported one by one; the rest is counted.
     public static let diagnostics = 1000
