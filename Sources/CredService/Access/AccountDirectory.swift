@@ -1,8 +1,8 @@
 import CredCore
 import Logging
 
-/// The account in whose share each uid counts: its own if it has a name, else that of the owner of
-/// its range in /etc/subuid.
+/// The account for which each uid counts. A uid with a name counts for itself. A uid without a name
+/// counts for the owner of its range in /etc/subuid.
 ///
 /// The file is read in the background and kept. It is read again when a uid without a name connects
 /// some time after the last reading.
@@ -102,7 +102,7 @@ final class AccountDirectory {
   /// The account for which limits of one user count: see ``Account/number``.
   func number(of uid: UInt32) -> UInt32 { known(uid).number }
 
-  /// The account in whose range a uid without a name is, whether or not the host knows the owner.
+  /// The account for the range of a uid without a name, whether or not the host knows the owner.
   func range(of uid: UInt32) -> Account {
     guard read(for: uid), let owners = ranges?.ownerships(of: uid), let first = owners.first?.first,
       owners.allSatisfy({ $0.first == first })

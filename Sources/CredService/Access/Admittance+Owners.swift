@@ -66,7 +66,8 @@ extension Admittance {
       journal.uidPassedOn(session, to: owner)
       sessions.handle(.userChanged, session, now)
     }
-    // A session takes those that are derived from it along: their clients have their answers by now.
+    // With a session end the sessions that are derived from it. Their clients have their answers by
+    // now.
     for session in former where !session.hasEnded { sessions.remove(session) }
     for key in keys { records.dropFormer(key, than: owner) }
     devices.keep(of: uid, only: owner)

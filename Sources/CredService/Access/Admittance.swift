@@ -20,7 +20,8 @@ final class Admittance {
     case pending
   }
 
-  /// For each session whose profile a reload removed: its owner, who is told at the next request.
+  /// The owners of sessions with a profile that a reload removed. An owner is told at the next
+  /// request.
   private(set) var removedSessions: [SessionKey: SessionOwner] = [:]
   let host: Host
   let configuration: ConfigurationInForce
@@ -157,7 +158,7 @@ final class Admittance {
     return nil
   }
 
-  /// The user in whose name a caller asks, by name or number.
+  /// The other user for whom a caller asks, by name or number.
   private func user(
     _ text: String, withGroups: Bool, _ client: Client, _ now: Instant
   ) -> OtherUser {
@@ -227,7 +228,8 @@ final class Admittance {
 
   /// Runs `body` with the caller's session, at once or when the caller is known; or refuses.
   ///
-  /// - Parameter other: another user, whose session is used if the caller may act for that user.
+  /// - Parameter other: another user. If the caller may act for this user, `body` gets this user's
+  ///   session.
   func withSession(
     _ profile: String, inNameOf other: String? = nil, _ turn: Turn,
     _ need: SessionNeed = .session, _ body: (Session) -> Void

@@ -18,7 +18,7 @@ final class ExecutableDirectory {
   /// How often late questions are looked for, at most.
   private static let expiryInterval: Duration = .milliseconds(100)
 
-  /// A process whose program is being looked up, for the clients of that process.
+  /// The look-up of a process's program, for all clients of the process.
   private final class LookUp {
     let uid: UInt32
     let pid: Int32

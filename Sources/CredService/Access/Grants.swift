@@ -123,7 +123,7 @@ final class Grants {
     timer?.arm(at: time)
   }
 
-  /// Decides again about every client whose last decision is no longer valid.
+  /// Decides again about every client with a decision that is no longer valid.
   private func recheckAll() {
     let now = clock.now
     nextCheck = .distantFuture
@@ -290,7 +290,7 @@ final class Grants {
     }
   }
 
-  /// A client whose socket has another cap now, or none.
+  /// For a client on a socket with another cap than before, or with none.
   private func decideAnew(_ client: Client, _ now: Instant) {
     client.waiting?.allowedUntil = now
     client.waiting?.isUndecided = true

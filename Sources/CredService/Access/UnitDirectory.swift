@@ -63,7 +63,8 @@ package final class UnitDirectory {
   private var missing: [UInt64: Instant] = [:]
   /// Groups that are looked for. There is one walk for each.
   private var searches: [UInt64: Search] = [:]
-  /// Groups of a user whose walks have perhaps not begun, while another walk of that user goes on.
+  /// Groups of a user that wait while another walk of the user goes on. Their walks have perhaps
+  /// not begun.
   private var waiting: [UInt32: ArraySlice<UInt64>] = [:]
   private var timer: (any Timer)?
   private var isTimerArmed = false

@@ -12,7 +12,7 @@ struct CountedAction {
   }
 
   let kind: Kind
-  /// In whose share the uid counts.
+  /// The account for which the uid counts.
   let account: UInt32
   let username: String
   let backend: String
@@ -66,8 +66,7 @@ final class UserLimits {
       time: clock.now)
   }
 
-  /// Counts an action; its refusal after too many. What sends a message and what a person types have
-  /// counts of their own.
+  /// Counts an action, and refuses it after too many. Messages and typed codes are counted apart.
   func count(_ action: CountedAction) -> ProtocolError? {
     let pause =
       switch action.kind {
