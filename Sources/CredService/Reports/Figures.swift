@@ -1,7 +1,7 @@
 import CredCore
 
 /// The numbers that the service counts for its metrics. Labels are names from the configuration and
-/// from closed lists, so their number is bounded. Cached answers have no counter of their own: see
+/// from closed lists, so their number is bounded. Nothing counts cached answers: see
 /// ``cachedAnswers``.
 final class Figures {
   struct Answer: Hashable {

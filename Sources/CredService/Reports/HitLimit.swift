@@ -1,4 +1,4 @@
-/// The limits whose hits are counted for metrics, as the label `limit` names them.
+/// The limits for which metrics count refusals, as the label `limit` names them.
 package enum HitLimit: String, CaseIterable, Sendable {
   /// Connections to the socket, of one user or of all.
   case connections

@@ -157,7 +157,7 @@ extension Journal {
       metadata: metadata)
   }
 
-  /// Logs whose requests or connections a limit refuses, once a minute for each account and unit.
+  /// Logs that a limit refuses requests or connections, once a minute for each account and unit.
   func limitHit(_ error: ProtocolError, of peer: Peer, unit: String? = nil) {
     guard
       let repeats = admit(
@@ -174,7 +174,7 @@ extension Journal {
   }
 
   /// The system's unit, without the unit of a user's own manager. The user chooses the names of
-  /// such units, and each name would get entries of its own.
+  /// such units, and each name would get other entries.
   private static func systemUnit(_ unit: String?) -> String {
     unit.map { String($0.prefix { $0 != "/" }) } ?? ""
   }

@@ -14,7 +14,7 @@ extension Journal {
     return SignInAsker(means: means, metadata: metadata).named(username)
   }
 
-  /// The asker of a `login` without questions, or of one that does not begin.
+  /// The asker of a `login` that asks nothing, or that does not begin.
   func asker(
     _ requester: Requester, _ session: Session, of login: LoginRequest
   ) -> SignInAsker {
@@ -39,7 +39,7 @@ extension Journal {
     metadata["means"] = "\(asker.means)"
     if let error {
       metadata["code"] = "\(error.code.rawValue)"
-      // A problem that an operator must mend has its own entry.
+      // A problem that an operator must mend has another entry.
       if error.kind != .permanent {
         metadata["reason"] = "\(error.message)\(Self.hint(for: error, asker))"
       }

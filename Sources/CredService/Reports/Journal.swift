@@ -58,7 +58,7 @@ final class Journal {
 
   /// Reports an event of a session.
   ///
-  /// - Parameter requester: the client whose request caused it; nil if none did.
+  /// - Parameter requester: the client that caused the event by a request; nil if none did.
   func announce(
     _ announcement: Announcement, _ session: Session, _ cause: Cause,
     by requester: () -> Client?
@@ -115,7 +115,8 @@ final class Journal {
     return metadata
   }
 
-  /// A sign-in or a sign-out that a client asked for has its own entry: this one is not made then.
+  /// Makes no entry for a sign-in or a sign-out that a client asked for, because the request has an
+  /// entry.
   private func logState(
     _ state: SignInState, _ session: Session, _ cause: Cause, _ log: Logger,
     by requester: () -> Client?

@@ -3,7 +3,7 @@ import CredCore
 /// The daemon's status in one line, for `systemctl status`.
 package struct ServiceStatus: Equatable {
   var sessions = 0
-  /// Sessions whose last refresh failed.
+  /// Sessions with a failed last refresh.
   var degraded = 0
   /// The time of the next refresh. It is not a duration, because that would need regular updates.
   var nextRefresh: WallTime?
