@@ -87,8 +87,8 @@ final class AccountActions {
     askForAccessToken(isNew: false, of: owner, session, turn)
   }
 
-  /// The time since the sign-in is counted by a clock that nobody can set, so that neither the user
-  /// nor a wrong clock of this host can extend it.
+  /// The time since the sign-in is counted by a clock that nobody can set. So neither the user nor
+  /// a wrong clock of this host can extend it.
   private func refusal(
     of action: AccountAction, _ pool: ProviderSession, _ now: Instant
   ) -> ProtocolError? {
@@ -113,7 +113,7 @@ final class AccountActions {
         "the user pool has no device for this session: name one in \"device\"")
     default: break
     }
-    // The pool would remember a device whose secret nobody has.
+    // The pool would remember a device, and nobody would have its secret.
     guard case .rememberDevice(let key, true) = input, key == nil || key == pool.deviceKey,
       devices.known(of: session, username: pool.username)?.key != pool.deviceKey
     else { return nil }

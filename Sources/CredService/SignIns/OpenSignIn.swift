@@ -98,7 +98,7 @@ final class OpenSignIn {
   var key: SessionKey { origin.key }
   var profile: Profile { origin.profile }
   var attempt: PasswordLimiter.Attempt { origin.attempt }
-  /// The profile through whose backend it signs in: the profile itself, or the linked one.
+  /// The profile with the backend at which it signs in: the profile itself, or the linked profile.
   var place: Profile { profile.signInProfile }
   var user: UnixUser { UnixUser(uid: key.uid, name: origin.owner.name) }
 

@@ -29,8 +29,8 @@ extension SignIns {
     stepTaken(signIn)
   }
 
-  /// Ends the sign-in whose client does not wait any more. Its password or answer may have been
-  /// wrong. It counts as refused, because otherwise a program could guess and disconnect.
+  /// Ends a sign-in after its client has left. The client's password or answer may have been wrong.
+  /// It counts as refused, because otherwise a program could guess and disconnect.
   func clientLeft(_ client: UInt64, _ key: SessionKey) {
     guard let signIn = book[key] else { return }
     signIn.onlookers.removeAll { $0.client == client }
@@ -43,7 +43,7 @@ extension SignIns {
     end(signIn, .unknownChallenge)
   }
 
-  /// Ends sign-ins whose profile a reload has changed or closed, even if a later reload opens it
+  /// Ends sign-ins if a reload has changed or closed their profile, even if a later reload opens it
   /// again.
   func end(changedFrom previous: [String: Profile], to present: [String: Profile]) {
     for signIn in book.all {
@@ -72,7 +72,7 @@ extension SignIns {
   }
 
   /// Ends questions that were not answered in time and steps that take too long. Goes on with
-  /// sign-ins whose user acts elsewhere.
+  /// sign-ins if their users act elsewhere.
   func expire() {
     let now = host.clock.now
     for signIn in book.all {

@@ -55,8 +55,8 @@ extension SignIns {
     armTimer()
   }
 
-  /// Goes on with a sign-in whose user acts elsewhere: asks the provider, or gives the client the
-  /// same question with less time left.
+  /// Goes on with a sign-in while its user acts elsewhere. It asks the provider, or gives the
+  /// client the same question with less time left.
   func goOn(_ signIn: OpenSignIn, _ now: Instant) {
     if signIn.nextPoll.map({ $0 <= now }) ?? false {
       take(ProviderConversation.Event.pollDue, signIn, now)

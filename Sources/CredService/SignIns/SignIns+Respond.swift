@@ -136,7 +136,7 @@ extension SignIns {
     }
   }
 
-  /// Ends the waits whose time is over, although the step goes on.
+  /// Ends the waits that have lasted too long, although the step goes on.
   func endStepWaits(of signIn: OpenSignIn, _ now: Instant) {
     let ended = signIn.onlookers.filter { $0.until <= now }
     guard !ended.isEmpty else { return }

@@ -1,6 +1,6 @@
 import CredCore
 
-/// `login` and `respond`: sign-ins that end at once, and those that ask questions or go on
+/// `login` and `respond`: sign-ins that end at once, and sign-ins that ask questions or go on
 /// elsewhere.
 final class SignIns {
   var host: Host
@@ -91,7 +91,8 @@ final class SignIns {
     guard let added = login.signIn.logins else { return nil }
     let count = session.machine.loginCount(after: login.signIn, now: host.clock.now)
     if !added.isEmpty, let error = session.profile.refusal(ofKeeping: count) { return error }
-    // What another sign-in of the same session brings goes as this one begins.
+    // When this sign-in begins, the logins of another sign-in of the same session go. So they do
+    // not count.
     let others = sessions.sessions(of: session.key.uid).filter { $0 !== session }
     let kept = others.reduce(book.loginBytes(of: session.key.uid, besides: session.key)) {
       $0 + $1.machine.loginBytes
