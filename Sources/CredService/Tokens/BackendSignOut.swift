@@ -14,8 +14,8 @@ package struct BackendSignOut: Sendable {
   /// Whether a user pool ends the browser's session too, through which the sign-in came.
   private(set) var endsSSO = false
 
-  /// Signs out tokens of a session that do not belong to its own sign-in, such as those of the
-  /// linked sign-in.
+  /// Signs out tokens that do not come from the session's sign-in, such as tokens of the linked
+  /// sign-in.
   init(_ id: CallID, _ session: Session, ofOther tokens: ProviderSession, isGlobal: Bool) {
     let user = UnixUser(uid: session.key.uid, name: session.userName)
     let giver = session.profile.giving(tokens)
@@ -32,8 +32,8 @@ package struct BackendSignOut: Sendable {
   }
 
   /// - Parameters:
-  ///   - tokens: the tokens to revoke; nil for the session's own.
-  ///   - profile: the profile whose backend gave the tokens; nil for the session's own.
+  ///   - tokens: the tokens to revoke; nil for the session's tokens.
+  ///   - profile: the profile with the backend that gave the tokens; nil for the session's profile.
   init(
     _ id: CallID, _ session: Session, isGlobal: Bool, tokens: ProviderSession? = nil,
     of profile: Profile? = nil

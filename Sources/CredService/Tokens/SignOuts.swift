@@ -70,9 +70,9 @@ final class SignOuts {
       global || revoke && own != nil
       ? BackendSignOut(sessions.nextCallID(), session, isGlobal: global, tokens: own)
         .withSSO(logout.sso) : nil
-    // Set only if a browser may have its own session at the provider.
+    // Set only if a browser may have a session at the provider.
     let page = logoutPage(of: session)
-    // The linked sign-in, and the sign-in that one under way replaces.
+    // The linked sign-in, and the sign-in that is being replaced by a sign-in under way.
     let others = (revoke || global ? held : []).filter { $0 !== own }.map {
       BackendSignOut(sessions.nextCallID(), session, ofOther: $0, isGlobal: global)
         .withSSO(logout.sso)
@@ -106,7 +106,7 @@ final class SignOuts {
     if global { devices.forgetAll(of: session, username: poolUser) }
   }
 
-  /// Drops everything. The request for the sign-out has its own entry in the journal.
+  /// Drops everything. The journal has another entry for the request.
   func signOutHere(_ session: Session, _ now: Instant) {
     sessions.handle(.loggedOut, session, now, .signOut)
   }

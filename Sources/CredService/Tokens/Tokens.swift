@@ -8,9 +8,9 @@ import Logging
 final class Tokens {
   /// A renewal that has begun and not ended.
   struct Renewal {
-    /// The sign-in whose refresh token was sent.
+    /// The sign-in to which the sent refresh token belongs.
     let tokens: ProviderSession
-    /// The profile whose backend got the refresh token.
+    /// The profile with the backend that got the refresh token.
     let profile: Profile
     /// Whether the outcome may have another refresh token.
     let mayReplaceToken: Bool
@@ -50,7 +50,7 @@ final class Tokens {
 
   func isUnderWay(_ call: CallID) -> Bool { renewals[call] != nil }
 
-  /// Removes and returns the renewal whose call has ended; nil for another call.
+  /// Removes and returns the renewal that ends with the call; nil for another call.
   func takeRenewal(_ call: CallID) -> Renewal? {
     renewals.isEmpty ? nil : renewals.removeValue(forKey: call)
   }
@@ -98,10 +98,10 @@ final class Tokens {
     for tokens in session.machine.providerSessions { revoke(tokens, of: session) }
   }
 
-  /// Revokes tokens in the background that no session has any more.
+  /// Revokes tokens that no session has any more, in the background.
   ///
   /// - Parameters:
-  ///   - profile: the profile whose backend gave the tokens; nil for the session's own.
+  ///   - profile: the profile with the backend that gave the tokens; nil for the session's profile.
   ///   - former: during a reload, the session's profile before the reload. The new profile may have
   ///     another certificate authority for the addresses.
   func revoke(
