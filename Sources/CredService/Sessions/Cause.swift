@@ -6,7 +6,7 @@ enum Cause {
   case own
   /// A request of this client that does not wait.
   case request(Client)
-  /// A sign-out, which has its own entry in the journal.
+  /// A sign-out. The journal has another entry for it.
   case signOut
   /// A reload. Before it the session had this profile.
   case reload(from: Profile)

@@ -32,7 +32,7 @@ final class DerivedSessions {
 
   // MARK: Changes of a source
 
-  /// The sessions that are derived from this one.
+  /// The sessions that are derived from `source`.
   func derived(from source: Session) -> [Session] {
     guard sessions.configuration.current.isSource(source.key.profile) else { return [] }
     return sessions.sessions(of: source.key.uid).filter { $0.source === source }
@@ -62,9 +62,9 @@ final class DerivedSessions {
     }
   }
 
-  /// Refuses those who wait for a sign-in to the source.
+  /// Refuses the callers that wait for a sign-in to the source.
   ///
-  /// - Returns: how many they are.
+  /// - Returns: how many callers wait.
   func release(from source: Session) -> Int {
     derived(from: source).reduce(0) { sum, session in
       let before = session.machine.waiterCount

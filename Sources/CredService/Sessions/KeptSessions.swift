@@ -21,8 +21,8 @@ final class KeptSessions {
   }
 
   private var deciding: Set<SessionKey> = []
-  /// Named users whose session was made since the configuration is in force. It is made once: if it
-  /// is forgotten later, it is not made again.
+  /// Named users who got a session since the configuration is in force. A session is made only
+  /// once: if it is forgotten later, it is not made again.
   private var made: Set<Named> = []
   /// Named users of whom the log has said that they do not exist.
   private var reported: Set<Named> = []

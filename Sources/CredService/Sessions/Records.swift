@@ -170,7 +170,7 @@ final class Records {
     guard sessions.count < configuration.daemon.maxSessions,
       let record = signedOut.removeValue(forKey: key)
     else { return }
-    // The sign-out is that of its source.
+    // The user signed out of the source.
     guard configuration[key.profile]?.source == nil else {
       host.store?.remove(key)
       return

@@ -8,8 +8,8 @@ package final class Session {
   /// The person to whom the session belongs.
   var owner: SessionOwner
   var machine: SessionMachine
-  /// The session of the same user from which this one is derived; nil for one with an identity of its own.
-  /// It ends after this one.
+  /// The session of the same user from which this session is derived; nil if it is not derived. The
+  /// source ends after this session.
   private(set) var source: Session?
 
   /// The state that was saved last for the next process.
@@ -20,12 +20,13 @@ package final class Session {
 
   /// State of requests and checks that is kept with their session.
   struct Asking {
-    /// The client whose request was the last to wait here.
+    /// The client that was the last to wait here.
     var client: UInt64 = 0
     /// The asker of each sign-in under way, by its number. There are two while a later sign-in
     /// takes the place of an earlier one.
     var signIns: [UInt64: SignInAsker] = [:]
-    /// Whether its user was admitted to the profile, and not only to one that is derived from it.
+    /// Whether its user was admitted to the profile itself, not only to a profile that is derived
+    /// from it.
     var wasAdmitted = false
     /// The clients that check the session and wait for its renewal.
     var checks: [UInt64: CheckRun] = [:]
@@ -36,9 +37,9 @@ package final class Session {
     /// The pause after an attempt that brought no credentials, or after the user was refused or
     /// unknown. The session's own back-off applies too.
     static let pause: Duration = .seconds(60)
-    /// The least time between two attempts, whatever the first one brought. Otherwise an upstream
-    /// whose credentials last a second would be asked every second for each unused session. AWS
-    /// grants 15 minutes at least.
+    /// The least time between two attempts, whatever the first attempt brought. An upstream's
+    /// credentials may last a second. Without a pause, credd would ask it every second for each
+    /// unused session. AWS grants 15 minutes at least.
     static let interval: Duration = .seconds(10)
 
     /// The earliest time of the next attempt.
@@ -55,7 +56,7 @@ package final class Session {
     var isQueuedAsEmpty = false
     /// Its place in the ``WakeQueue``; nil if it need not be woken.
     var inWakeQueue: Int?
-    /// Whether it counts as a session whose last refresh failed.
+    /// Whether it counts as a session with a failed last refresh.
     var isDegraded = false
     /// Whether ``Forgetting`` has looked at it since it was made.
     var wasLookedAt = false
@@ -63,7 +64,7 @@ package final class Session {
     var hasEnded = false
   }
 
-  /// The rendered answers; nil for those that are not rendered yet.
+  /// The rendered answers; nil for an answer that is not rendered yet.
   private struct Replies {
     var line: RenderedReply?
     var http: EndpointReply?
@@ -75,7 +76,7 @@ package final class Session {
   private(set) var quietUntil = Instant(nanoseconds: .min)
   /// The number of these credentials, unique in the life of the daemon; 0 if there are none.
   private(set) var credentialsNumber: UInt64 = 0
-  /// The number of the last credentials whose use was recorded.
+  /// The number of the last credentials with a recorded use.
   var usedCredentials: UInt64 = 0
   /// The processes that got these credentials.
   var audited = AuditLedger()

@@ -44,7 +44,7 @@ struct SessionShares {
     empty[account, default: []].append(session)
   }
 
-  /// The accounts whose empty sessions end first, in this order: uids without an owner, owners of
+  /// The accounts that lose empty sessions first, in this order: uids without an owner, owners of
   /// ranges, users.
   var accountsWithEmpty: [Account] {
     empty.keys.sorted { ($0.order, $0.number) < ($1.order, $1.number) }

@@ -26,7 +26,7 @@ extension SessionTable {
       && !machine.snapshot.isWorthKeeping && !isSource(session)
   }
 
-  /// Whether a session is busy that is derived from that one, and would end with it.
+  /// Whether a busy session is derived from this session, and would end with it.
   func hasBusyDerived(_ session: Session) -> Bool {
     configuration.current.isSource(session.key.profile)
       && sessions(of: session.key.uid).contains {
@@ -34,7 +34,7 @@ extension SessionTable {
       }
   }
 
-  /// Whether another session is derived from that one.
+  /// Whether another session is derived from this session.
   private func isSource(_ session: Session) -> Bool {
     configuration.current.isSource(session.key.profile)
       && sessions(of: session.key.uid).contains { $0.source === session }

@@ -21,7 +21,7 @@ final class SessionTable {
   private(set) var byKey: [SessionKey: Session] = [:]
   /// The same sessions in order, for code that goes through them.
   private(set) var order = SessionOrder()
-  /// Sessions whose last refresh failed.
+  /// Sessions with a failed last refresh.
   private(set) var degraded = 0
   var shares = SessionShares()
   private var wakeQueue = WakeQueue()
@@ -140,8 +140,8 @@ final class SessionTable {
     session.end(host.clock.now)
   }
 
-  /// Ends a session whose profile is gone, or that nobody uses. Its IdentityId stays known: the
-  /// profile or the user may come back.
+  /// Ends a session that nobody uses, or that has no profile any more. Its IdentityId stays known:
+  /// the profile or the user may come back.
   func end(_ session: Session) {
     if session.machine.state.reported != .signedOut {
       announce(.state(.signedOut(byUser: false)), session)
@@ -207,7 +207,7 @@ final class SessionTable {
     }
     session.saved = Session.Saved(snapshot: snapshot, owner: session.owner)
     let (uid, owner, profile) = (session.key.uid, session.owner, session.profile)
-    // A derived session's identity is its source's, which is the one that keeps it.
+    // A derived session has the identity of its source. The source keeps it.
     if profile.source == nil {
       store.setIdentity(
         KnownIdentity(uid: uid, owner: owner, profile: profile, snapshot: snapshot),
