@@ -4,9 +4,9 @@ internal import CredService
 internal import Glibc
 internal import Logging
 
-/// Keeps the service's credentials from its commands: of the files in `$CREDENTIALS_DIRECTORY`, a
-/// command can read and change those that its configuration names, and there it makes, moves and removes
-/// none. It runs as credd's own user, so file modes do not do that.
+/// Keeps the service's credentials from its commands. Of the files in `$CREDENTIALS_DIRECTORY`, a
+/// command can read and change only those that the configuration names for it. It makes, moves and
+/// removes no files there. File modes cannot do that, because a command runs as credd's user.
 final class HiddenCredentials {
   /// The result of making the rules for one run.
   enum Outcome: Sendable {
