@@ -6,7 +6,7 @@ internal import Glibc
 /// user, if this process may become that user. At a reload, the daemon itself opens the files that
 /// no other process sees.
 public struct ConfigurationInspection {
-  /// What was read, with its own diagnostics.
+  /// What was read, with the diagnostics of the reading.
   public let reading: ConfigurationReading
   /// The folder of the service's credentials, if this process cannot see its files; nil if it can.
   private let credentials: String?
@@ -88,10 +88,10 @@ public struct ConfigurationInspection {
     return inspected(reading, .files(within: folder))
   }
 
-  /// Warnings of files that are of no use, for the daemon's start and its reload: each call that needs one
-  /// will fail.
+  /// Warnings of files that are of no use, for the daemon's start and its reload: each call that
+  /// needs such a file will fail.
   ///
-  /// - Parameter folder: whose files are left out.
+  /// - Parameter folder: files in this folder are left out.
   static func ofContents(
     _ reading: ConfigurationReading, outside folder: String? = nil
   ) -> [Diagnostic] {
@@ -194,7 +194,7 @@ public struct ConfigurationInspection {
     // If a list contained a mistake, it was not read.
     guard reading.configuration != nil else { return }
     guard !isOwn else { return }
-    // Without lists of its own, a derived profile admits those whom its source admits.
+    // Without lists, a derived profile admits the users that its source admits.
     guard !profile.isDerived, AccessRule(profile, groupID: { _ in nil }).isOpen else { return }
     guard !profile.allowUsers.contains(AccessRule.everybody) else { return }
     place.key = ""
@@ -204,7 +204,7 @@ public struct ConfigurationInspection {
         + "allow_groups or allow_units, or 'allow_users = *' if everybody is meant")
   }
 
-  /// What is there must be a socket: systemd's, or that of a daemon which has ended.
+  /// A file there must be a socket: systemd's, or the socket of a daemon that has ended.
   private mutating func check(_ socket: SocketSettings) {
     let (path, place) = ("\(socket.path)", Place(section: "socket \(socket.path)"))
     guard let facts = look(at: path, place, { FileFacts(path) }), facts.failure == 0 else { return }

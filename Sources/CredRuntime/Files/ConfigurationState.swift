@@ -1,8 +1,8 @@
 internal import CLinux
 internal import CredCore
 
-/// The configuration's files as the kernel knows them. A file that was written, replaced, added or removed since
-/// makes another state; one that got other rights alone does not.
+/// The configuration's files as the kernel knows them. If a file is written, replaced, added or
+/// removed, the state is another one. If only the rights of a file change, the state is the same.
 public struct ConfigurationState: Equatable, Sendable {
   private struct Facts: Equatable {
     let device, inode: UInt64

@@ -118,7 +118,8 @@ struct FileFacts: Sendable {
     if kind == S_IFREG { fault = ScriptLine.fault(of: path) }
   }
 
-  /// Opens a regular file alone: whoever writes to a pipe takes the first one that opens it for its reader.
+  /// Opens only a regular file. Opening a pipe would disturb its writer, which takes the first
+  /// process that opens the pipe for its reader.
   init(ofRegular path: String, _ content: FileContent) {
     self.init(path)
     if failure == 0, kind == S_IFREG { self = FileFacts(opening: path, content) }
@@ -146,7 +147,7 @@ struct FileFacts: Sendable {
     }
   }
 
-  /// Bytes: of the largest file whose content is looked at, such as a bundle of authorities.
+  /// The size in bytes of the largest file that is read here, such as a bundle of authorities.
   private static let longestRead = 4 << 20
 
   private static func content(in descriptor: Int32, _ size: Int) -> Result<Secret, SystemError> {

@@ -36,7 +36,7 @@ final class IdentityFile {
   /// Why the last attempt failed; nil if it succeeded.
   private(set) var failure: String?
 
-  /// - Parameter folder: the state directory, whose file is read at once.
+  /// - Parameter folder: the state directory. The file in it is read at once.
   init(in folder: String, clock: any Clock, background: ThreadBackground, log: Logger) {
     self.folder = folder
     self.clock = clock

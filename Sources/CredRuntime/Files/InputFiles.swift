@@ -38,8 +38,8 @@ public enum ConfigurationFiles {
     try names(in: path + ".d").filter { $0.hasSuffix(".conf") }.map { "\(path).d/\($0)" }
   }
 
-  /// Files beside the fragments that their names keep from being read, without those that an editor, a
-  /// package manager or an administrator puts aside by the name.
+  /// Files beside the fragments that are not read because of their names. Files are left out that
+  /// an editor, a package manager or an administrator has put aside by the name.
   static func unread(beside path: String) -> [String] {
     let aside = ["~", ".bak", ".old", ".orig", ".disabled"]
     let left = [".dpkg-", ".ucf-", ".rpm"]

@@ -69,7 +69,8 @@ struct NameCheck {
     .unmade("\(kind) '\(name)': the user database \(problem)")
   }
 
-  /// The database is asked once: a second list on another thread would disturb a first one that hangs.
+  /// The database is asked once. If the thread of the first list hangs, a second list on another
+  /// thread would disturb it.
   private mutating func names(_ kind: NameDatabase.Kind) -> [String] {
     if let names = known[kind] { return names }
     let names = wait.wait { [database] in database.names(kind) } ?? []

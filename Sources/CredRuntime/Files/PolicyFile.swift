@@ -2,8 +2,9 @@ internal import CLinux
 internal import CredCore
 internal import Glibc
 
-/// The file of a session policy. Whoever may write to it, or to a folder on the way to it, could widen what
-/// programs get: so all of them belong to root or to the daemon's user, and nobody else may write to them.
+/// The file of a session policy. Whoever may write to the file, or to a folder on the way to it,
+/// could widen what programs get. So all of them belong to root or to the daemon's user, and nobody
+/// else may write to them.
 enum PolicyFile {
   struct Refusal: Error {
     /// What is wrong, after the path.

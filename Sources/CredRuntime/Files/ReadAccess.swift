@@ -101,7 +101,7 @@ extension ConfigurationFiles {
     unsafe access(path, mode) != 0 && errno == EACCES
   }
 
-  /// An error of a reading, in words for those who can mend it.
+  /// An error of a reading, in words for the person who can mend it.
   ///
   /// - Parameters:
   ///   - path: the main file.
@@ -109,7 +109,7 @@ extension ConfigurationFiles {
   public static func explained(_ error: SystemError, of path: String, isCheck: Bool) -> String {
     guard error.number == EACCES else { return "\(error)" }
     if ServiceDirectory.isService {
-      // systemd says whose service it is.
+      // systemd says as which user the service runs.
       let user = unsafe getenv("USER").map { unsafe String(cString: $0) } ?? ServiceUser.name
       return refusals(of: path, to: ReadAccess(user: user)).first ?? "\(error)"
     }

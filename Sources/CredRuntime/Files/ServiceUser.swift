@@ -18,7 +18,7 @@ struct ServiceUser {
   /// The check that could not be made, with the reason.
   let unchecked: String?
 
-  /// The user of a daemon that looks at its own files.
+  /// The user of a daemon that looks at the files of its configuration.
   init() {
     (isDaemons, isStranger, became) = (true, false, false)
     owners = [0, geteuid()]
@@ -78,8 +78,8 @@ struct ServiceUser {
     return "\(path): \(SystemError("", number: number).reason) for this user"
   }
 
-  /// In whose words an errno is told that a check as the daemon's user met; nil if it may be about this
-  /// process, or is another one.
+  /// The user to name in the message of an errno, if the check has become the daemon's user. Nil if
+  /// the errno may be about this process, or is another one than EACCES.
   func access(_ number: Int32) -> ReadAccess? {
     became && number == EACCES ? ReadAccess(user: Self.name) : nil
   }

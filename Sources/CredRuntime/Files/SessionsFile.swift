@@ -130,7 +130,7 @@ extension Daemon {
     }
   }
 
-  /// Keeps the passed sessions for the next daemon if this one cannot start. systemd before 254
+  /// Keeps the passed sessions for the next daemon if this daemon cannot start. systemd before 254
   /// drops its store when a service fails.
   public static func keepSessions(
     of passed: PassedDescriptors, in folder: String? = ServiceDirectory.runtime, log: Logger

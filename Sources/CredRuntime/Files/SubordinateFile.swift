@@ -7,7 +7,7 @@ internal import Glibc
 enum SubordinateFile {
   static let path = "/etc/subuid"
 
-  /// Reads the file, unless it is still the one that was read before.
+  /// Reads the file, unless it is the same file as the last time.
   static func read(_ path: String, unless known: ProgramFile?) -> SubordinateAnswer {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
