@@ -27,7 +27,7 @@ internal import Glibc
   /// Called when a request was sent and no whole answer came in time.
   var fellSilent: (() -> Void)?
 
-  /// Transfers under way, including those that queue for a connection.
+  /// Transfers under way, including transfers that queue for a connection.
   var transferCount: Int { unsafe transfers.count + failed.count }
 
   /// - Parameters:

@@ -15,7 +15,7 @@ final class HTTPClient: HTTPSending {
   private var files: TLSFiles?
   private var connections: Int
   private var multi: CurlMulti?
-  /// Those whose transfers began before ``renewConnections()``. No other request uses their
+  /// Handles with transfers that began before ``renewConnections()``. No other request uses their
   /// connections.
   private var retired: [CurlMulti] = []
   private var sweep: (any Timer)?

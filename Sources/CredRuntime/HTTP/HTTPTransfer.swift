@@ -30,7 +30,7 @@ internal import Glibc
   /// Called with true when the transfer begins to connect, and with false when it has a connection;
   /// set by its owner.
   var connects: ((Bool) -> Void)?
-  /// The most bytes of all headers, including those of interim replies and proxies. A real reply
+  /// The most bytes of all headers, with the headers of interim replies and proxies. A real reply
   /// has some 1,000.
   private static let headerLimit = 64 << 10
 

@@ -2,12 +2,12 @@ internal import CLinux
 internal import CredCore
 internal import CredService
 
-/// Looks at the files for TLS before each request that names them, and reports when one has
+/// Looks at the files for TLS before each request that names them, and reports when a file has
 /// changed.
 ///
 /// libcurl identifies authorities, kept connections and TLS sessions by the names of files. So
-/// without this, the old content of a file would count as long as the connection is kept, and that
-/// of an authority file for a day.
+/// without this, the old content of a file would count as long as the connection is kept. The old
+/// content of an authority file would count for a day.
 final class TLSFiles {
   /// The time for a look; only a disk or a file server that hangs takes longer.
   private static let timeout: Duration = .seconds(5)
@@ -49,7 +49,7 @@ final class TLSFiles {
   private let changed: () -> Void
   private var known: [String: Version] = [:]
   private var looks: [String: Look] = [:]
-  /// Files whose look missed its deadline and goes on.
+  /// Files with a look that missed its deadline and goes on.
   private var hanging: Set<String> = []
   /// Requests for such files, which fail in the next iteration.
   private var refused: [Completion] = []
