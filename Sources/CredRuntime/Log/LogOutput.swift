@@ -55,7 +55,7 @@ extension Logger.Level {
   }
 }
 
-/// A handler whose level is the daemon's threshold, which a reload may change.
+/// A handler with the daemon's threshold as level, which a reload may change.
 protocol ThresholdLogHandler: LogHandler {
   var threshold: LogThreshold { get }
 }
