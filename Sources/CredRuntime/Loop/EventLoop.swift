@@ -7,7 +7,7 @@ internal import Glibc
 ///
 /// One epoll instance watches thousands of clients, and sd-event with all its sources. If all
 /// clients were one source of sd-event, each iteration would need a second epoll_wait. If each
-/// client were a source, each would need its own iteration.
+/// client were a source, each client would need an iteration.
 ///
 /// Created, run and used on one thread.
 @safe public final class EventLoop {
@@ -131,8 +131,8 @@ internal import Glibc
 
   // MARK: Descriptors of the receiver
 
-  /// Reports to ``receiver`` when `descriptor` has any of `events`. The token must differ from
-  /// those of all other descriptors and of this loop. Returns what epoll_ctl returns.
+  /// Reports to ``receiver`` when `descriptor` has any of `events`. No other descriptor and not
+  /// this loop may have the same token. Returns what epoll_ctl returns.
   func add(_ descriptor: Int32, _ events: UInt32, _ token: UInt64) -> Int32 {
     credd_epoll_add(epoll, descriptor, events, token)
   }

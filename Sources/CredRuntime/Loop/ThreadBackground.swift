@@ -6,7 +6,7 @@ internal import Logging
 internal import Synchronization
 
 /// Runs blocking work on threads. Each lane has a width, and each piece of work has a deadline. Two
-/// other threads exist: libcurl's resolver, and one that closes the descriptors of clients
+/// other threads exist: libcurl's resolver, and a thread that closes the descriptors of clients
 /// (clients.c). Dispatch is not used: its threads would stay for ever.
 ///
 /// The loop does not wait for a thread that hangs. The thread keeps its place in its lane until it
@@ -31,7 +31,7 @@ final class ThreadBackground: Background {
   private struct Lane {
     /// Some of these jobs may be overdue.
     var queue: ArraySlice<UInt64> = []
-    /// The number of threads, including those that hang.
+    /// The number of threads, including threads that hang.
     var threads = 0
     var hanging = 0
   }
