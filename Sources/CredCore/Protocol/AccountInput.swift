@@ -56,12 +56,12 @@ public enum OwnAccountInput: Sendable, Equatable {
   case totp(code: Secret?, name: String?)
   /// - Parameter after: the place where the page begins.
   case devices(after: String?)
-  /// Without a device, the one of this host.
+  /// Without a device, the device of this host is meant.
   case rememberDevice(String?, Bool)
   case forgetDevice(String?)
   /// - Parameter after: the place where the page begins.
   case sessions(after: String?)
-  /// Another session than this one.
+  /// Ends another session of the user.
   case endSession(TrackedSessionID)
   case delete
 

@@ -51,7 +51,7 @@ public enum SignInInput: Sendable, Equatable {
   case providerTokens(AcceptedSignIn)
 }
 
-/// `browser` of a `login`: the client's choices among those of the profile.
+/// `browser` of a `login`: what the client chooses from the profile's ways.
 public struct BrowserLogin: Sendable, Equatable {
   public var redirectURI: String?
   public var identityProvider: String?

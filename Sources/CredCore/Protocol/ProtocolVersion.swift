@@ -10,7 +10,9 @@ enum ProtocolVersion {
     operations.filter { chosen?.contains($0) ?? true }
   }
 
-  /// The features without those of other operations than the chosen ones.
+  /// The features over a socket with a cap: without features of operations that are not chosen.
+  ///
+  /// - Parameter chosen: nil for all.
   static func features(of chosen: Set<String>?) -> [String] {
     guard let chosen else { return features }
     return features.filter { feature in

@@ -116,8 +116,8 @@ extension RenderedReply {
   /// The reply to `ping`.
   ///
   /// - Parameters:
-  ///   - operations: what there is over a socket with a cap; nil for all.
-  ///   - profiles: those that are open to the caller there.
+  ///   - operations: the operations of a socket with a cap; nil for all.
+  ///   - profiles: the profiles that are open to the caller over this socket.
   public static func ping(
     version: String, pid: Int32, operations: Set<String>? = nil, profiles: [String] = []
   ) -> RenderedReply {

@@ -132,9 +132,9 @@ public struct ProfileReport: Sendable, Equatable {
   public var redirectURIs: [String]
   /// The providers among which a sign-in by browser may choose.
   public var identityProviders: [String]
-  /// Nil for a profile with an identity of its own.
+  /// Nil unless the profile is derived from another profile.
   public var derived: DerivedReport?
-  /// Whether programs get its credentials, and not only those of derived profiles.
+  /// Whether programs get credentials of the profile. If not, only derived profiles use it.
   public var givesCredentials = true
   /// The actions of `account`; nil where nothing is said of them.
   public var accountActions: [AccountAction]?
