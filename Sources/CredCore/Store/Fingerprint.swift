@@ -1,4 +1,4 @@
-/// A hash of settings (FNV-1a, 64 bits): equal if they are the same as before a restart.
+/// A hash of settings (FNV-1a, 64 bits). Equal hashes mean the same settings as before a restart.
 ///
 /// It need not withstand an attacker: only root writes the configuration.
 public struct Fingerprint: Sendable, Hashable {

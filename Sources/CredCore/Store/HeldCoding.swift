@@ -218,8 +218,7 @@ extension UpstreamFailure {
     if evidence != .none { writer.field(Tag.evidence, evidence.rawValue) }
   }
 
-  /// Returns nil if a newer daemon stored a kind, a code or an upstream that this one does not
-  /// know.
+  /// Returns nil if a newer daemon stored a kind, a code or an upstream that this daemon does not know.
   static func read(_ reader: SnapshotReader) throws(SnapshotError) -> UpstreamFailure? {
     var fields = reader
     var (number, kind, severity): (UInt8?, UInt8?, UInt8) = (nil, nil, 0)

@@ -240,8 +240,8 @@ extension SessionSnapshot {
 }
 
 extension SignInState {
-  /// Whether the identity is that of a client's token. Then it is withheld from backends, and that
-  /// need not be stored.
+  /// Whether the identity came with a client's developer token. credd withholds such an identity from
+  /// backends, and need not store that it does.
   fileprivate var isOfClientsToken: Bool {
     self == .signedIn(.developerToken) || self == .tokensInvalid(.developerToken)
   }

@@ -1,8 +1,8 @@
-/// The part of a session that is stored for the next process: everything that was accepted, and
-/// nothing under way.
+/// The part of a session that is stored for the next process: everything that was accepted, and nothing
+/// under way.
 ///
-/// Its instants are those of CLOCK_BOOTTIME, which continues across a restart of credd and begins
-/// anew at a boot.
+/// Instants count by CLOCK_BOOTTIME, which continues across a restart of credd and begins anew at a
+/// boot.
 public struct SessionSnapshot: Sendable, Equatable {
   var held: Held
   var lastAsked: Instant
@@ -22,8 +22,8 @@ public struct SessionSnapshot: Sendable, Equatable {
   /// The sign-in at a user pool or provider; nil for another kind of sign-in.
   public var providerSession: ProviderSession? { held.state.providerSession }
 
-  /// The sign-ins at user pools and providers whose tokens the session has: its own, and the linked
-  /// one.
+  /// The sign-ins at user pools and providers that gave the session tokens: the session's sign-in, and
+  /// the linked sign-in.
   public var providerSessions: [ProviderSession] { held.providerSessions }
 
   /// When the session was last used, as far as it was recorded.
@@ -32,7 +32,7 @@ public struct SessionSnapshot: Sendable, Equatable {
   /// Whether the user signed out by a `logout`.
   public var isSignedOutByUser: Bool { held.state == .signedOut(byUser: true) }
 
-  /// Whether the snapshot differs from that of a new session.
+  /// Whether the snapshot differs from the snapshot of a new session.
   public var isWorthKeeping: Bool {
     var new = SessionSnapshot(lastAsked: lastAsked)
     new.refreshCount = refreshCount
@@ -60,9 +60,9 @@ public struct SessionSnapshot: Sendable, Equatable {
     .allSatisfy { $0.map { $0 <= now } ?? true }
   }
 
-  /// Checks that a session of this profile can be in this state. If another version of the daemon
-  /// wrote the bytes, or somebody changed them, any state is possible; credd must make no call for
-  /// an impossible one.
+  /// Checks that a session of this profile can be in this state. Any state is possible if another
+  /// version of the daemon wrote the bytes, or if somebody changed them. credd must make no call for an
+  /// impossible state.
   func check(for profile: Profile) throws(SnapshotError) {
     let isPossible =
       switch held.state {

@@ -88,8 +88,7 @@ public struct StoredRecord: Sendable, Equatable {
   /// The length of the largest frame.
   public static let longest = headerBytes + padded(Limits.Store.sessionBytes)
 
-  /// Grows with every record. Of two records of one session, the one with the higher number is
-  /// newer.
+  /// Grows with every record. Of two records of a session, the newer one has the higher number.
   public let sequence: UInt64
   /// The place of the payload in the bytes that were searched.
   public let payload: Range<Int>
