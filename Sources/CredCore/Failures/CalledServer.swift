@@ -1,6 +1,6 @@
 /// Where the configuration has the host of a request from.
 public enum HostOrigin: Sendable, Equatable {
-  /// It is a host of AWS's own, whose region comes from the value of this key.
+  /// It is one of AWS's hosts. The value of this key gives the host's region.
   case region(String)
   /// The URL is the value of this key, or was found by it.
   case key(String)

@@ -22,7 +22,8 @@ public enum FailureClass: Sendable, Hashable {
   case dropIdentityThenNewToken
   /// Ask the backend again without an IdentityId.
   case retryWithoutIdentity
-  /// Drop the IdentityId and get a new one, once. If that one fails too, the pool is misconfigured.
+  /// Drop the IdentityId and get a new one, once. If Cognito refuses the new one too, the pool is
+  /// misconfigured.
   case newIdentity
   /// The user must sign in.
   case signInRequired

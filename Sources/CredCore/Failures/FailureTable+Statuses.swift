@@ -135,14 +135,14 @@ extension FailureTable {
       " does not know this user: ask those who run it, or check \(keys)")
   }
 
-  /// A web server that has nothing at the URL's path says so, and perhaps a simple framework about this one
-  /// user. A web page may be a gateway's: see ``webPage(_:)``.
+  /// A web server answers so if it has nothing at the URL's path. A simple framework may answer so
+  /// about this one user. A web page may be a gateway's: see ``webPage(_:)``.
   static let nothingAtPath = Row(
     .permanentConfiguration, nil, .operatorMustAct,
     " has nothing at this path, or does not know this user: check url, then user_identifier")
 
-  /// Whether a reply is one of those with which web servers and frameworks answer at an unknown path. A
-  /// backend that knows no user says so in words of its own, or in none.
+  /// Whether web servers and frameworks give this reply at an unknown path. A backend that does not
+  /// know a user gives other words, or none.
   static func isOfPath(_ reply: HTTPReply, _ said: String?) -> Bool {
     let text = (said ?? reply.frameworksDetail ?? "").lowercased()
     switch reply.status {

@@ -172,8 +172,8 @@ extension FailureTable {
     return row
   }
 
-  /// A server without an own key for each of its ports says so in plain HTTP: nginx and Apache in a web
-  /// page, Go's servers in a line.
+  /// The meaning of a reply in plain HTTP from a port that wants TLS: nginx and Apache send a web page,
+  /// Go's servers a line.
   static func wantsTLS(_ reply: HTTPReply) -> Row? {
     guard reply.wentPlain, reply.status == 400 else { return nil }
     let text = String(decoding: reply.body.bytes.prefix(2048), as: UTF8.self).lowercased()

@@ -168,7 +168,7 @@ extension FailureTable {
       "RefreshTokenReuseException", .signInRequired, .signInRequired, .operatorMustAct,
       " has seen this session's refresh token before: its answer was lost, or somebody else has the "
         + "token; sign in again"),
-    // A pool that tracks sessions ends the one that was not used for longest, and does not say so.
+    // A pool that tracks sessions ends the session that was not used for longest, and does not say so.
     sessionEnds(
       unauthorised,
       " no longer accepts this session, which may have ended elsewhere, or by the pool's limit of "
@@ -211,8 +211,8 @@ extension FailureTable {
     refused(name, " sends no code for this user name").withoutText.with(.sayDone)
   }
 
-  /// If an error says unknown, already confirmed, not permitted or not sent, the client's answer is
-  /// as if a code was sent, even if the app client does not prevent user existence errors. The same
+  /// An error may say unknown, already confirmed, not permitted or not sent. Then the client's answer
+  /// is as if a code was sent, even if the app client does not prevent user existence errors. The same
   /// applies to errors that only an existing user can meet.
   private static let poolCodeRequest: [Row] =
     [

@@ -1,10 +1,9 @@
 /// The meaning of every failure of Cognito, STS and backends: the one table.
 ///
-/// A row has the error's name, the session's reaction, the error code for clients, the severity,
-/// and the message, which follows the upstream's name ("Cognito …"). The first row that fits
-/// applies, so narrower rows come first. This file has the errors with a name; errors known by
-/// status or transport are in FailureTable+Statuses.swift. To add an error of Cognito's, add a row
-/// here.
+/// A row has the error's name, the session's reaction, the error code for clients, the severity, and
+/// the message, which follows the upstream's name ("Cognito …"). The first row that fits applies, so
+/// narrower rows come first. This file has the errors with a name. Errors known by status or transport
+/// are in FailureTable+Statuses.swift. To add an error of Cognito, add a row here.
 ///
 /// Sources: the errors of the Cognito Identity and STS API references; messages as seen in public
 /// threads of the SDKs.
@@ -20,8 +19,8 @@ enum FailureTable {
     let code: ProtocolErrorCode?
     let severity: UpstreamFailure.Severity
     var message: String
-    /// The words for everybody except the call's user and administrators, where those words are about
-    /// the server's host or a file; nil where they are the same.
+    /// The words for other people than the call's user and administrators, if `message` is about the
+    /// server's host or a file. Nil if everybody may read `message`.
     var messageForOthers: String?
     /// Whether the failure is evidence for calls of other users.
     var evidence = UpstreamFailure.Evidence.none
@@ -29,8 +28,8 @@ enum FailureTable {
     var isReplyLost = false
     /// The reaction of a sign-in at a user pool, in addition to the session's reaction.
     var remedy: PoolRemedy?
-    /// Replaces the error's own name, for several errors that must look the same. Then their text
-    /// is omitted.
+    /// Replaces the error's name if several errors must look the same. Then the errors' text is
+    /// omitted.
     var reason: String?
     /// Whether the error's text is omitted, because it may quote a secret or show who has an
     /// account.
@@ -108,7 +107,7 @@ enum FailureTable {
       return row
     }
 
-    /// The same row for another error, which nobody can tell from this one.
+    /// This row for another error. Nobody can tell the two errors from each other.
     func alike(_ name: String, saying: String = "", reason: String) -> Row {
       var row = Row(name, saying: saying, failureClass, code, severity, message)
       row.evidence = evidence
@@ -279,9 +278,9 @@ enum FailureTable {
       " is not available; it is tried again"),
   ].map(\.ofTheEndpoint)
 
-  /// Errors about the signature of GetOpenIdTokenForDeveloperIdentity, the one call that credd signs: they
-  /// are those of the `type = cognito` backend, in whose place credd signs. An AWS service has them under
-  /// names of its own or under those that all services share ("Common error types").
+  /// Errors about the signature of GetOpenIdTokenForDeveloperIdentity. credd signs this call in place
+  /// of a backend (`type = cognito`), so the errors count as the backend's. An AWS service has special
+  /// names for them, or the names that all services share ("Common error types").
   static let signature: [Row] = [
     expiredKeys("ExpiredTokenException"),
     expiredKeys("ExpiredToken"),
@@ -325,7 +324,7 @@ enum FailureTable {
       ": the signature is not complete; check that the access key is one, without blanks"),
   ]
 
-  /// Asking again by the same clock is of no use: a person must set it.
+  /// Another try by the same clock is of no use: a person must set the clock.
   private static func wrongTime(_ name: String, saying: String = "") -> Row {
     Row(
       name, saying: saying, .permanentConfiguration, nil, .operatorMustAct,

@@ -26,8 +26,8 @@ extension UpstreamFailure {
     Self(.backend(backend), FailureTable.noRefreshToken)
   }
 
-  /// Discovery or the configuration names another token endpoint than the one that gave a session's
-  /// tokens.
+  /// Discovery or the configuration now names another token endpoint. The old endpoint gave the
+  /// session's tokens.
   public static func movedProvider(_ backend: String) -> Self {
     Self(.backend(backend), FailureTable.movedProvider)
   }

@@ -1,9 +1,9 @@
-/// Long names that are no secrets, although they have digits: they stand in DNS or in the
+/// Long names that are no secrets, although they have digits. They stand in DNS or in the
 /// configuration, and a person needs them to find a mistake.
 ///
-/// An upstream could write a secret in the form of a host name. So the parts that have digits are
-/// together shorter than a secret. What remains of a secret is then no more than a shorter text could
-/// show, which nothing hides.
+/// An upstream could write a secret in the form of a host name. So the parts with digits must together
+/// be shorter than a secret. Then the name shows no more of a secret than a short text, which credd
+/// does not hide either.
 enum PublicName {
   /// - Parameter secretRun: the length from which a run with digits counts as a secret.
   static func isOne(_ run: String, secretRun: Int) -> Bool {
@@ -24,9 +24,10 @@ enum PublicName {
 
   private static let details = "/authorization-details/"
 
-  /// The ids of refusals, which AWS puts behind its texts, as the runs in which they stand: "Go to
-  /// https://us-east-1.console.aws.amazon.com/iam/home?region=us-east-1#/authorization-details/ID … with the
-  /// following authorization id: ID". An id is `[0-9a-z]+` (API reference of GetRequestAuthorizationDetails).
+  /// The authorization ids of refusals. AWS puts such an id behind its text: "Go to
+  /// https://us-east-1.console.aws.amazon.com/iam/home?region=us-east-1#/authorization-details/ID …
+  /// with the following authorization id: ID". An id is `[0-9a-z]+` (API reference of
+  /// GetRequestAuthorizationDetails). Returned are the runs of characters in which an id stands.
   static func authorizations(in words: [Substring]) -> Set<String> {
     var names: Set<String> = []
     for (index, word) in words.enumerated() {

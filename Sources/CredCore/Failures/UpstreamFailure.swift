@@ -320,7 +320,7 @@ extension UpstreamFailure {
 
 extension HTTPReply {
   /// Whether a server with a login form may answer a wrong password like this: with the form again,
-  /// another page, or a redirect to one. A server with a fault of its own does not.
+  /// another page, or a redirect to a page. A server that is at fault does not.
   fileprivate var mayBeAFormsRefusal: Bool {
     switch status {
     case 300..<400: true
