@@ -20,7 +20,7 @@ public protocol BackendKind: Sendable, Equatable {
   func isUsable(_ token: Secret) -> Bool
   /// Whether requests to the backend carry logins that it must link.
   var takesLogins: Bool { get }
-  /// Whether a login of its own goes to Cognito beside these, and takes one of Cognito's places.
+  /// Whether the backend adds a login to these for Cognito. It takes one of Cognito's places.
   var addsLogin: Bool { get }
   /// Why nobody at it can have this name or password; nil if somebody may.
   func refusal(ofName username: String, _ password: Secret) -> ProtocolError?
@@ -34,7 +34,8 @@ public protocol BackendKind: Sendable, Equatable {
   var deviceScopes: [String]? { get }
   /// The claims that an ID token must have.
   var required: [RequiredClaim] { get }
-  /// The settings on which a sign-in under way depends: all but those of actions on accounts.
+  /// The settings on which a sign-in under way depends: all settings but those for actions on
+  /// accounts.
   var signInSettings: any BackendKind { get }
 
   // Accounts.
@@ -45,8 +46,8 @@ public protocol BackendKind: Sendable, Equatable {
   ///
   /// - Parameter place: the text that names the backend in the message.
   func refusal(of input: AccountInput, at place: String) -> ProtocolError?
-  /// Why this sign-up is not allowed; nil if it is allowed. Asked of a backend whose users can only
-  /// make accounts.
+  /// Why this sign-up is not allowed; nil if it is allowed. Only a backend at which users can make
+  /// accounts is asked.
   func refusalOfSignUp(_ signUp: SignUp, at place: String) -> ProtocolError?
 
   // Its requests.
@@ -66,7 +67,7 @@ public protocol BackendKind: Sendable, Equatable {
   /// The configuration key that names the host of the service, if it is set. Then no host of AWS
   /// can be chosen.
   var fixedHostKey: String? { get }
-  /// PEM file of certificate authorities, which replaces those of the system.
+  /// PEM file of certificate authorities. They replace the system's authorities.
   var caFile: String? { get }
   /// The URLs of a provider that the configuration sets.
   var providerEndpoints: ProviderEndpoints { get }
@@ -74,7 +75,7 @@ public protocol BackendKind: Sendable, Equatable {
   var providerName: String? { get }
   /// The files and programs that the backend's keys name.
   var namedFiles: [NamedFile] { get }
-  /// The keys whose values stand in the configuration itself and may be secrets.
+  /// The keys with values in the configuration itself that may be secrets.
   var valueKeys: [String] { get }
   /// By what it shows its server who it is, in TLS.
   var clientIdentity: ClientIdentity? { get }
@@ -86,8 +87,8 @@ public protocol BackendKind: Sendable, Equatable {
   ///
   /// - Parameter issuer: the issuer, for a provider.
   func place(of issuer: ProviderIssuer?) -> [String?]
-  /// The settings that decide which credentials a user gets. Without any, the fingerprint equals
-  /// that of earlier versions.
+  /// The settings that decide which credentials a user gets. Without such a setting the fingerprint
+  /// is the same as in earlier versions.
   var credentialSettings: [String] { get }
 }
 

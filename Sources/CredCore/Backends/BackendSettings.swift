@@ -25,8 +25,8 @@ public struct BackendSettings: Sendable, Equatable {
 
   public var type: BackendType { kind.type }
 
-  /// Whether a sign-in under way can go on with the other backend: the two may differ only in the
-  /// actions on accounts and in the rates of calls.
+  /// Whether a sign-in under way can go on with the other backend. The two backends may differ only
+  /// in the actions on accounts and in the rates of calls.
   public func signsIn(like other: BackendSettings?) -> Bool {
     guard let other else { return false }
     return kind.signInSettings.isEqual(to: other.kind.signInSettings)
@@ -64,7 +64,7 @@ struct BackendDraft {
 }
 
 extension ConfigurationSchema {
-  /// The keys of `[backend]`: first those of all types, then each type's own.
+  /// The keys of `[backend]`: first the keys of all types, then the keys of each type.
   static let backend: [ConfigurationKey<BackendDraft>] =
     common + BackendCatalog.all.flatMap { $0.keys }
 

@@ -10,7 +10,7 @@ protocol ConfiguredBackend: BackendKind {
   static var canSendCaller: Bool { get }
 
   /// Reports keys that do not fit each other. A key with a wrong value counts as present, because
-  /// it has its own error already.
+  /// the value is an error already.
   func check(_ section: INISection, _ reader: inout ConfigurationReader)
 }
 

@@ -1,4 +1,5 @@
-/// A header or a variable whose value is a file's, which is read again for each call.
+/// A header or a variable that has the content of a file as value. The file is read again for each
+/// call.
 public struct ValueFile: Sendable, Equatable {
   /// Of the configuration: `header_file.X-Api-Key`.
   public let key: String

@@ -1,6 +1,6 @@
 /// A backend of type `cognito`: credd holds developer AWS credentials and asks Cognito for tokens.
-/// The region is that of the profile's identity pool. Without a file and a process, credd takes the
-/// credentials from its environment.
+/// The region is the region of the profile's identity pool. Without a file and a process, credd
+/// takes the credentials from its environment.
 public struct CognitoBackendSettings: Sendable, Equatable {
   /// A file in the format of `~/.aws/credentials`.
   public var credentialsFile: String?

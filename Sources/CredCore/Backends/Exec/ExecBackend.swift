@@ -1,8 +1,8 @@
 /// A backend of type `exec`: the token callback is a command. It uses the JSON of an HTTP backend
 /// on standard input and output.
 ///
-/// Exit statuses are those of `sysexits.h`: 0 success; 67 unknown user; 69 and 75 try again later;
-/// 77 refused; 64, 78, 126 and 127 a wrong configuration. Any other status is a fault of the
+/// Exit statuses mean what `sysexits.h` says: 0 success; 67 unknown user; 69 and 75 try again
+/// later; 77 refused; 64, 78, 126 and 127 a wrong configuration. Any other status is a fault of the
 /// command, and credd tries again too. The message quotes the first line of standard error.
 public struct ExecBackend: Sendable, Equatable {
   /// The backend's name in the configuration.

@@ -86,12 +86,12 @@ extension HTTPBackend {
       from: upstream)
   }
 
-  /// What 401 means where users cannot sign in: nobody could do what its usual meaning asks for, so it
-  /// is about the host, and the operator has to act. Nil for another status, and where the backend itself
-  /// says that it speaks of the user.
+  /// What 401 means if users cannot sign in. Nobody could do what 401 usually asks for. So it is
+  /// about the host, and the operator has to act. Nil for another status, and if the backend says
+  /// that 401 is about the user.
   ///
-  /// - Parameter standsOnHost: whether only the host vouches for the user. Otherwise 401 may be about the
-  ///   other sign-in, if the host shows no token that could be meant.
+  /// - Parameter standsOnHost: whether only the host vouches for the user. If not, and if the host
+  ///   shows no token, 401 may be about the other sign-in.
   private func hostRefusal(_ reply: HTTPReply, standsOnHost: Bool) -> FailureTable.Row? {
     guard reply.status == 401, !takesSignIns, !reply.speaksOfUser else { return nil }
     guard hostToken == nil else { return FailureTable.hostRefused }
@@ -145,7 +145,8 @@ extension HTTPBackend {
 // MARK: Sign-up
 
 extension HTTPBackend {
-  /// `POST {"Username","Password",…}`: further members are the attributes, each under its own name.
+  /// `POST {"Username","Password",…}`. Each attribute is a further member under the attribute's
+  /// name.
   ///
   /// - Throws: if an attribute has the name of another member.
   public func signUpRequest(
@@ -250,7 +251,7 @@ extension HTTPReply {
     (status == 401 || status == 403) && !isWebPage && errorCode == "HostNotAuthorized"
   }
 
-  /// Whether a 401 is about the user by the backend's own word: those of credd-authserver.
+  /// Whether the backend says that a 401 is about the user. The words are credd-authserver's.
   var speaksOfUser: Bool {
     !isWebPage && ["SignInRequired", "SessionUnknown"].contains(errorCode)
   }

@@ -4,7 +4,7 @@ public struct HTTPBackendSettings: Sendable, Equatable {
   public var method = HTTPRequest.Method.post
   /// A file whose content is sent as `Authorization: Bearer`.
   public var bearerTokenFile: String?
-  /// PEM file of certificate authorities, which replaces those of the system.
+  /// PEM file of certificate authorities. They replace the system's authorities.
   public var caFile: String?
   /// PEM file, which may hold the key too.
   public var clientCertificate: String?

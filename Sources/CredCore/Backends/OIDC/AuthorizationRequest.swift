@@ -17,7 +17,7 @@ public struct AuthorizationRequest: Sendable, Equatable {
   /// The upstream provider, by an alias.
   public var idpIdentifier: String?
   public var prompt: Prompt?
-  /// Parameters of the configuration (`authorize.NAME`). Their names differ from those of
+  /// Parameters of the configuration (`authorize.NAME`). None has the name of an
   /// ``AuthorizationParameter``.
   public var more: [AuthorizationParameter] = []
 

@@ -119,7 +119,7 @@ public struct BrowserReturn: Sendable, Redacted {
     case response(Secret)
     /// A request for an icon, of an old tab, or of another program: it changes nothing.
     case other
-    /// A web page whose host name leads here, or a program that means another server.
+    /// A web page with a host name that leads here, or a program that means another server.
     case wrongHost
     case wrongMethod
   }

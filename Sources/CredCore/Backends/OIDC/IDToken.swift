@@ -24,8 +24,8 @@ public struct IDToken: Sendable, Equatable {
       case sent(Secret)
       /// A sign-in by device code has no nonce.
       case notSent
-      /// A renewal. A token may have none, or that of the session's first one; nil where that had none,
-      /// or an earlier daemon did not keep it.
+      /// A renewal. The token may have no nonce, or the nonce of the session's first token. `first`
+      /// is nil if the first token had no nonce, or if an earlier daemon did not keep it.
       case renewed(first: Fingerprint?)
     }
 

@@ -46,7 +46,7 @@ public struct OIDCIssuer: Sendable, Hashable, CustomStringConvertible {
     description.hasSuffix("/") ? description.dropLast() : description[...]
   }
 
-  /// Whether the issuer of a token or a document is this one: with equal bytes, or as the other
+  /// Whether the issuer of a token or a document is this issuer: with equal bytes, or as the other
   /// issuer of the same user pool.
   func isEqual(to text: String) -> Bool { PoolIssuers.areSame(description, text) }
 

@@ -19,9 +19,9 @@ public struct OIDCSettings: Sendable, Equatable {
   public var trustedAudiences: [String] = []
   /// The claims that an ID token must have, so that users sign in only with their own accounts.
   public var required: [RequiredClaim] = []
-  /// URLs that replace those of the discovery document.
+  /// URLs that replace URLs of the discovery document.
   public var endpoints = ProviderEndpoints()
-  /// PEM file of certificate authorities, which replaces those of the system.
+  /// PEM file of certificate authorities. They replace the system's authorities.
   public var caFile: String?
 
   public init() {}

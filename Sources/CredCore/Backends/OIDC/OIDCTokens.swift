@@ -52,7 +52,7 @@ extension OIDCClient {
 
   /// Reads the reply to ``exchange(code:redirectURI:_:)``.
   ///
-  /// - Parameter wallTime: this host's time, for a provider that does not give its own.
+  /// - Parameter wallTime: this host's time, used if the provider does not say the time.
   public func tokens(
     from reply: HTTPReply, _ secrets: AuthorizationSecrets, wallTime: WallTime
   ) throws(UpstreamFailure) -> OIDCTokenReply {

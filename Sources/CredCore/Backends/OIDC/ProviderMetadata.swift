@@ -1,4 +1,4 @@
-/// The URLs of a provider that an operator sets. They replace those of the discovery document.
+/// The URLs of a provider that an operator sets. They replace URLs of the discovery document.
 public struct ProviderEndpoints: Sendable, Equatable {
   public var authorization: HTTPURL?
   public var token: HTTPURL?
@@ -40,7 +40,7 @@ public struct ProviderMetadata: Sendable, Equatable {
 
   /// Reads a discovery document.
   ///
-  /// - Parameter endpoints: URLs of the operator, which replace those of the document.
+  /// - Parameter endpoints: URLs of the operator, which replace URLs of the document.
   /// - Throws: if the document belongs to another issuer, or lacks a URL that is needed.
   init(
     _ document: JSONValue, of issuer: OIDCIssuer, configured endpoints: ProviderEndpoints
@@ -65,7 +65,7 @@ public struct ProviderMetadata: Sendable, Equatable {
       "device_authorization_endpoint", endpoints.deviceAuthorization)
     revocation = try read("revocation_endpoint", endpoints.revocation)
     endSession = try read("end_session_endpoint", endpoints.endSession)
-    // If the operator has set the endpoint, the server that answers may not be the one that
+    // If the operator has set the endpoint, another server may answer than the server that
     // announced this.
     sendsIssuer =
       endpoints.authorization == nil

@@ -147,8 +147,8 @@ public struct ProviderConversation: Sendable {
   var state = State.begun
   /// The provider that gives the tokens.
   var exchangedAt: ProviderMetadata?
-  /// Tokens that came and do not go into a session: because the ID token was refused, the account
-  /// may not be used, or the user has not confirmed.
+  /// Tokens that came but do not go into a session. The ID token was refused, or the account may
+  /// not be used, or the user has not confirmed.
   public internal(set) var unclaimed: UnclaimedTokens?
 
   /// Whether the user types a code on another device, so that no answer comes through the client.

@@ -26,8 +26,9 @@ public final class ProviderSession: Sendable, Equatable {
   /// The token endpoint that gave the refresh token: the token goes to no other address. Nil for a
   /// user pool.
   public let tokenEndpoint: String?
-  /// Of the first ID token of a provider's sign-in, which a renewed one must not contradict (OpenID
-  /// Connect Core 1.0, 12.2); nil where it had none, or where an earlier daemon did not keep it.
+  /// The nonce of the first ID token of a provider's sign-in. A renewed token must not contradict
+  /// it (OpenID Connect Core 1.0, 12.2). Nil if the first token had no nonce, or if an earlier
+  /// daemon did not keep it.
   public let nonce: Fingerprint?
   /// Whether the identity pool took the ID token under the key of the pool's updated issuer, and not
   /// under the documented one.

@@ -7,7 +7,7 @@ public struct AWSSampleBackendSettings: Sendable, Equatable {
 
   /// The server derives its keys from this name and other values; lower-case.
   public var appName = Self.standardAppName
-  /// PEM file of certificate authorities, which replaces those of the system.
+  /// PEM file of certificate authorities. They replace the system's authorities.
   public var caFile: String?
   /// Whether http:// to another host is allowed.
   public var allowPlainHTTP = false

@@ -89,7 +89,7 @@ extension SampleServer {
     }
   }
 
-  /// `/login`, signed at `now`; the server accepts it within 15 minutes of its own clock.
+  /// `/login`, signed at `now`. The server's clock may differ by 15 minutes.
   public func request(_ signIn: SignIn, digests: some Digests, now: WallTime) -> HTTPRequest {
     let timestamp = now.iso8601
     let signature = digests.hmacSHA256(key: signIn.salted.bytes, message: Array(timestamp.utf8))

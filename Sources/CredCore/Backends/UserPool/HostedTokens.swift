@@ -1,5 +1,5 @@
-/// Tokens that a user pool's Hosted UI gave. After that they are like those of any other sign-in at
-/// the pool.
+/// Tokens that a user pool's Hosted UI gave. From then on they are like tokens of any other sign-in
+/// at the pool.
 extension ProviderTokens {
   /// - Throws: if a token does not belong to this pool and client.
   public init(_ tokens: OIDCTokens, of client: UserPoolClient) throws(InvalidInput) {

@@ -275,6 +275,6 @@ extension UpstreamFailure {
     }
   }
 
-  /// Whether the upstream itself named the reason, and the reason is not its own fault.
+  /// Whether the upstream itself named the reason, and the reason is no fault of the upstream.
   fileprivate var isNamed: Bool { reason != nil && evidence == .none }
 }

@@ -91,7 +91,7 @@ extension PoolConversation {
     }
   }
 
-  /// Parameters that the pool adds to those of the trigger.
+  /// Parameters that the pool adds to the trigger's parameters.
   private static let ownParameters = ["USERNAME", "USER_ID_FOR_SRP"]
 
   // MARK: Answers

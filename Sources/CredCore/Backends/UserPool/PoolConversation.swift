@@ -64,7 +64,7 @@ public struct PoolConversation: Sendable {
     case replied(PoolReply)
     /// A request or a computation has failed.
     case failed(UpstreamFailure)
-    /// - Parameter metadata: nil to use that of the `login`.
+    /// - Parameter metadata: nil to use the metadata of the `login`.
     case answered(ChallengeAnswers, metadata: ClientMetadata? = nil)
   }
 
@@ -115,7 +115,7 @@ public struct PoolConversation: Sendable {
   struct Sent: Sendable {
     /// The values for the request's SRP_A.
     var pair: SRPKeyPair?
-    /// The question whose answer the request carries; nil if it carries none.
+    /// The question that the request answers; nil if it answers none.
     var question: Question?
     /// Whether the request is about the device.
     var isOfDevice = false
@@ -150,7 +150,7 @@ public struct PoolConversation: Sendable {
   var hasGivenPassword = false
   /// Whether the pool went on after it had the password.
   var isPasswordProved = false
-  /// Whether sign-ins are to use the device that this one brings.
+  /// Whether later sign-ins are to use the device that this sign-in brings.
   var wantsDevice: Bool
   /// Requests since the user's last answer.
   var requests = 0
@@ -195,7 +195,7 @@ public struct PoolConversation: Sendable {
   /// Takes an event.
   ///
   /// - Parameters:
-  ///   - wallTime: this host's time of day, for a pool that does not give its own.
+  ///   - wallTime: this host's time of day, used if the pool does not say the time.
   ///   - random: draws the private values of proofs, and the password of a device.
   public mutating func handle(
     _ event: Event, now: Instant, wallTime: WallTime, random: inout any RandomNumberGenerator

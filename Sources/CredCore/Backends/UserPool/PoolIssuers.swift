@@ -16,8 +16,8 @@ public struct PoolIssuers: Sendable, Hashable {
     documentedKey = pool.loginsKey
   }
 
-  /// Returns nil unless the text is exactly the issuer of a user pool. Another scheme, another host
-  /// than that of the pool's region, a port, or a slash at the end makes it another issuer.
+  /// Returns nil unless the text is exactly the issuer of a user pool. Another scheme, a host of
+  /// another region than the pool's, a port, or a slash at the end makes it another issuer.
   public init?(_ issuer: String) {
     guard let id = issuer.split(separator: "/", omittingEmptySubsequences: false).last,
       let pool = try? UserPoolID(String(id))

@@ -75,9 +75,9 @@ extension AccountInput {
 }
 
 extension PoolRequest {
-  /// Whether a sign-in that begins with it may begin anew at the replica after a request whose outcome is
-  /// unknown. A password would be guessed twice, since each region counts for itself; a message would
-  /// come twice.
+  /// Whether a sign-in that begins with it may begin anew at the replica, after a request with an
+  /// unknown outcome. A password would count as two guesses, because each region counts alone. A
+  /// message would come twice.
   public var mayBeginTwice: Bool {
     guard case .initiate(let start, _, _, _) = self else { return false }
     return start.secrets.isEmpty && !maySendMessage

@@ -1,11 +1,10 @@
-/// The user pool of a profile: its own, or the linked one.
+/// The user pool of a profile: of its backend, or of the linked backend.
 extension Profile {
   /// The settings of the user pool; nil with another backend.
   var userPool: UserPoolSettings? { backend?.kind as? UserPoolSettings }
 
-  /// The profile through whose user pool users sign in with a name: the profile itself, or the
-  /// linked one. Nil if the backend takes the passwords, or if there are no sign-ins with
-  /// passwords.
+  /// The profile with the user pool at which users sign in with a name: this profile, or the linked
+  /// profile. Nil if the backend takes the passwords, or if there are no sign-ins with passwords.
   public var poolProfile: Profile? {
     let candidate = plan.backend == .password ? self : signInProfile
     return candidate.userPool == nil ? nil : candidate

@@ -87,7 +87,7 @@ extension RememberedDevices {
   private enum Tag {
     /// The uid, as in a session's record.
     static let uid: UInt8 = 1
-    /// The kind of the record; those of sessions are 1 to 7.
+    /// The kind of the record. Records of sessions have kinds 1 to 7.
     static let device: UInt8 = 8
   }
 

@@ -47,7 +47,7 @@ public struct SRPInteger: Sendable, Equatable {
 }
 
 /// Why an exchange ends before credd sends anything derived from the password. The server, or an
-/// attacker in its place, sent a wrong value. Names of values are those of the challenge.
+/// attacker in its place, sent a wrong value. Values have the names that the challenge gives them.
 public enum SRPError: Error, Sendable, Equatable {
   case missing(String)
   case notHexadecimal(String)

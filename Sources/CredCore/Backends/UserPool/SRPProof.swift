@@ -1,4 +1,4 @@
-/// The side that proves a secret: a user proves a password, a device proves its own secret.
+/// The side that proves a secret: a user proves a password, a device proves the device's secret.
 public struct SRPIdentity: Sendable, Equatable {
   /// The pool's name, or the device group's key.
   let group: String

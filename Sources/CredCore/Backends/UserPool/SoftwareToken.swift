@@ -1,5 +1,5 @@
-/// The user whose authenticator app is set up: a signed-in user, or one who must set up an app to
-/// sign in.
+/// The user whose authenticator app is set up. The user is signed in, or must set up an app to sign
+/// in.
 public enum SoftwareTokenOwner: Sendable, Equatable {
   case user(accessToken: Secret)
   /// The Session of the challenge MFA_SETUP.

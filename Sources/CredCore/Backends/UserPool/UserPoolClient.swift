@@ -42,7 +42,7 @@ public struct UserPoolClient: Sendable, Equatable {
 
   var upstream: Upstream { .backend(backend) }
 
-  /// The same client, whose requests go to the pool's replica.
+  /// This client with requests that go to the pool's replica.
   func asking(_ replica: AWSHost) -> UserPoolClient {
     var client = self
     client.host = replica
@@ -109,8 +109,8 @@ public struct PoolUsername: Sendable, Equatable {
 }
 
 extension UserPoolClient {
-  /// - Parameter name: the name as typed, in requests that begin something; the pool's name for the
-  ///   user (USERNAME), in those that continue it. The hash is made from the same name.
+  /// - Parameter name: in requests that begin something, the name as typed. In requests that
+  ///   continue it, the pool's name for the user (USERNAME). The hash is made from the same name.
   /// - Throws: if Cognito would refuse the name.
   public func username(
     _ name: String, digests: some Digests

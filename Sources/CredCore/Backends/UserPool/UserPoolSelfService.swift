@@ -11,7 +11,7 @@ extension UserPoolClient {
     }
   }
 
-  /// Reads the reply to an operation whose reply has no content.
+  /// Reads a reply that has no content.
   public func accountChanged(_ reply: HTTPReply) throws(UpstreamFailure) {
     _ = try success(reply, .ownAccount, mayBeEmpty: true)
   }

@@ -20,8 +20,8 @@ extension UserPoolClient {
     }
   }
 
-  /// RevokeUserSession, of this session alone: with RevokeAssociatedSessions, the end of a browser's
-  /// session could end the one that asks.
+  /// RevokeUserSession ends this session alone. RevokeAssociatedSessions could also end the session
+  /// that asks, if the ended session is a browser's.
   public func endSession(accessToken: Secret, _ session: TrackedSessionID) -> HTTPRequest {
     userRequest(.revokeUserSession, accessToken) { $0.field("SessionId", session.text) }
   }

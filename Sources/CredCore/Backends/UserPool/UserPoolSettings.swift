@@ -49,7 +49,7 @@ public struct UserPoolSettings: Sendable, Equatable {
   public var domain: HTTPURL?
   /// The settings of a sign-in by browser.
   public var browser = BrowserSettings()
-  /// PEM file of certificate authorities, which replaces those of the system.
+  /// PEM file of certificate authorities. They replace the system's authorities.
   public var caFile: String?
   /// Whether http:// to another host is allowed.
   public var allowPlainHTTP = false

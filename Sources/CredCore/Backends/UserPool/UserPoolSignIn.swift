@@ -52,8 +52,7 @@ public enum PoolAnswer: Sendable, Equatable {
   case mfaIsSetUp
   /// MFA_SETUP by an address that gets codes.
   case mfaEmail(Secret)
-  /// NEW_PASSWORD_REQUIRED. The attributes are those that the pool requires and the user does not
-  /// have.
+  /// NEW_PASSWORD_REQUIRED. The attributes are the ones that the pool requires and the user lacks.
   case newPassword(Secret, attributes: [NamedSecret])
   /// SELECT_CHALLENGE.
   case choice(PoolChoice)
@@ -61,7 +60,7 @@ public enum PoolAnswer: Sendable, Equatable {
   case password(Secret)
   /// PASSWORD_SRP, with SRP_A.
   case passwordSRP(SRPInteger)
-  /// CUSTOM_CHALLENGE, or one that credd does not know, by its name.
+  /// CUSTOM_CHALLENGE, or a challenge that credd does not know, by its name.
   case custom(Secret, to: String)
 
   /// The challenge's name.
