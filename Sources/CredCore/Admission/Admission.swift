@@ -1,12 +1,12 @@
 /// Decides when calls to one upstream endpoint are made: within its rate and width and in a fair
 /// order. While the endpoint is unavailable, almost no calls are made.
 ///
-/// The rate counts requests: a call that sends another one, such as a second try, waits for a further
-/// turn. It goes before all calls that have not begun.
+/// The rate counts requests. A call that sends another request, such as a second try, waits for
+/// another turn. It goes before all calls that have not begun.
 ///
-/// Each upstream endpoint has its own value, so that an unavailable endpoint does not delay calls
-/// to others. Events go in and actions come out, as in ``SessionMachine``; ``nextWake`` is the time
-/// of the next `timePassed`.
+/// Each upstream endpoint has a separate value, so that an unavailable endpoint does not delay
+/// calls to others. Events go in and actions come out, as in ``SessionMachine``. ``nextWake`` is
+/// the time of the next `timePassed`.
 public struct Admission: Sendable {
   /// The limits of an upstream endpoint.
   public struct Policy: Sendable, Equatable {
@@ -30,8 +30,8 @@ public struct Admission: Sendable {
     /// Whether the call repeats a failed one.
     public let isRetry: Bool
     /// Whether the call contains input of a user, like a sign-in. Then its failure is not evidence
-    /// of an outage: otherwise a user who makes a backend answer 429 or 500 to one name could block
-    /// the backend for all users.
+    /// of an outage. Otherwise a user could make a backend answer 429 or 500 to one name, and so
+    /// block the backend for all users.
     public let dependsOnUserInput: Bool
     /// The user for whom the call is made; nil if that is unknown.
     public let user: UnixUser?
@@ -96,7 +96,7 @@ public struct Admission: Sendable {
   /// Upstream endpoints that share a rate hand it on.
   public var bucket: TokenBucket
   private var breaker = CircuitBreaker()
-  /// Breakers of users whose last calls failed.
+  /// Breakers of single users, after calls of the user that failed.
   private var ofUsers: [UnixUser: CircuitBreaker] = [:]
   private var budget = RetryBudget()
   private var queue = AdmissionQueue()
@@ -224,7 +224,7 @@ public struct Admission: Sendable {
     }
   }
 
-  /// - Parameter isOwn: whether the last failure was that of a call of the same user.
+  /// - Parameter isOwn: whether a call of the same user was the last one that failed.
   private func unavailable(
     _ outage: CircuitBreaker.Outage, _ context: EventContext, isOwn: Bool = false
   ) -> UpstreamFailure {

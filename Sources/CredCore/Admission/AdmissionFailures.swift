@@ -4,7 +4,7 @@ extension UpstreamFailure {
   ///
   /// - Parameters:
   ///   - failure: the last failure of the upstream endpoint.
-  ///   - isOwn: whether that failure was of a call of the same user.
+  ///   - isOwn: whether a call of the same user failed so.
   ///   - callersIn: the time until a call with a waiting client is tried.
   static func unavailable(
     _ failure: UpstreamFailure, isOwn: Bool = false, since: WallTime, retryAt: WallTime,

@@ -45,7 +45,7 @@ struct AdmissionQueue: Sendable {
     return call
   }
 
-  /// Removes the call whose turn it is.
+  /// Removes the call that has the next turn.
   mutating func popFirst() -> Admission.Call? {
     let id =
       if hasCallers {

@@ -5,7 +5,7 @@ public struct OutageWatch: Sendable {
   public enum Change: Sendable, Equatable {
     /// - Parameters:
     ///   - since: the first failure.
-    ///   - isOfOneUser: whether all failures were those of one user.
+    ///   - isOfOneUser: whether only calls of one user failed.
     case began(UpstreamFailure, since: Instant, isOfOneUser: Bool)
     case ended(after: Duration)
   }

@@ -43,7 +43,7 @@ public struct Rate: Sendable, Hashable {
     time.inSeconds / unit.duration.inSeconds * Double(count)
   }
 
-  /// The most calls at once after a quiet time: as many as in a fifth of a second, so that even the
+  /// The most calls at once after a quiet time: as many as in a fifth of a second. So even the
   /// first second exceeds a quota only a little.
   var burst: Int { max(1, Int(calls(in: .milliseconds(200)))) }
 }
