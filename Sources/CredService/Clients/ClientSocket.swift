@@ -4,12 +4,12 @@ package import CredCore
 package struct ClientSocket: Hashable, Sendable {
   /// `FileDescriptorName=` of a socket with a cap.
   package static let nameOfCapped = "capped"
-  /// The daemon's own socket, or any other without a cap whose path does not matter.
+  /// The main socket of the daemon, or any other socket without a cap. Its path does not matter.
   package static let main = ClientSocket(path: UnixSocketPath(""), name: "")
 
   /// As the kernel gives it.
   package let path: UnixSocketPath
-  /// As the service manager calls it; empty if credd has bound it as its own.
+  /// The name that the service manager gives it; empty if credd has bound it.
   package let name: String
 
   package init(path: UnixSocketPath, name: String) {

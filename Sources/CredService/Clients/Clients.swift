@@ -133,7 +133,7 @@ final class Clients {
     Turn(waiting, of: client, at: clock.now, in: self)
   }
 
-  /// Refuses a request whose user waits in too many other sessions. Further requests in the same
+  /// Refuses a request of a user who waits in too many other sessions. Further requests in the same
   /// session do not count.
   func refusalOfWait(in session: Session, _ client: Client) -> ProtocolError? {
     settleAccount(of: client.user)
@@ -208,7 +208,7 @@ final class Clients {
   /// - Parameter asked: the operation under which the refusal is counted.
   func refuse(_ error: ProtocolError, id: RequestID?, asked: String, _ client: Client) {
     figures.answered(asked, isHTTP: client.http != nil, error.code.rawValue)
-    // Refused sign-ins and actions of accounts have their own entries.
+    // Refused sign-ins and actions of accounts have other entries.
     if error.code == .tooManyRequests, !["login", "respond", "account"].contains(asked) {
       journal.limitHit(error, of: client.peer, unit: client.unit())
     }

@@ -27,8 +27,8 @@ final class SocketCap: Sendable {
   /// Sorted.
   let profileNames: [String]
   let operations: Set<String>
-  /// What to look up about a caller that names a profile outside of the cap, whether or not there is such
-  /// a profile; and about one that asks for all of them.
+  /// What to look up about a caller that names a profile outside of the cap, or asks for all
+  /// profiles. It is the same for a profile that does not exist.
   let needs: CallerNeeds
   private let profiles: Set<String>
 
@@ -74,8 +74,8 @@ extension Door {
     }
   }
 
-  /// The refusal of a line that is no request. An operation that the socket does not have is refused
-  /// whatever else is wrong, in the same words as one that no socket has.
+  /// The refusal of a line that is no request. An operation that this socket does not have is
+  /// refused first, in the words for an operation that does not exist.
   func refusal(of error: RequestError) -> ProtocolError {
     if case .closed = self { return Self.refusalOfAll }
     guard cap != nil else { return error.error }

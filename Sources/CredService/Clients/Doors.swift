@@ -23,7 +23,7 @@ final class Doors {
 
   /// Gives clients the doors of another configuration.
   ///
-  /// - Returns: the clients whose door has changed.
+  /// - Returns: the clients with another door than before.
   func configurationChanged(_ clients: [Client]) -> [Client] {
     paths.formUnion(configuration.current.caps.keys)
     var changed: [Client] = []

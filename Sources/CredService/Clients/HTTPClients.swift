@@ -186,7 +186,7 @@ final class HTTPClients {
     }
   }
 
-  /// Where the endpoint is, if the caller could use the endpoint with its own token.
+  /// Where the endpoint is, if the caller could use the endpoint with a token.
   private func endpointAccess(
     to profile: Profile, _ caller: Caller
   ) -> Result<EndpointLock.Place, ProtocolError> {

@@ -16,8 +16,8 @@ final class WaitingRequest {
 
   let request: Request
   let subject: Subject
-  /// The `op` that the client asked for; a refusal is counted under it. Another operation may have
-  /// taken its place; an answer is counted under that one.
+  /// The `op` that the client asked for. A refusal is counted under this name. Another operation
+  /// may have taken its place: an answer is counted under the name of the other one.
   let asked: String
   /// Set if a kept name is not enough: the user database must have been asked at this time or
   /// later.
@@ -51,8 +51,8 @@ final class WaitingRequest {
   }
 }
 
-/// The user of a user pool on whose sign-in a request about an account relies. The request is not
-/// carried out on another user's account, or with another sign-in.
+/// The user of a user pool who is signed in when a request about an account begins. The request is
+/// not carried out on another user's account, or with another sign-in.
 struct AccountOwner: Equatable {
   private let issuer: ProviderIssuer
   private let username: [UInt8]

@@ -10,7 +10,7 @@ struct Watch {
   let scope: Scope
   /// The person who watches. The watch brings no events of another person who gets the uid later.
   let owner: SessionOwner
-  /// The profiles whose events it brings, with the scope `all`: those that the caller may use.
+  /// With the scope `all`: the profiles that the caller may use. It brings events of no others.
   var visible: Set<String> = []
   /// The server repeats this id in every line.
   let id: RequestID?
