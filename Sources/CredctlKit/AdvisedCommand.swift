@@ -63,10 +63,10 @@ extension Failure {
   private static let mostCommands = 3
   private static let mostNames = 10
 
-  /// The same, with the commands that work.
+  /// This failure with the commands that work.
   ///
   /// - Parameters:
-  ///   - profiles: the reply that lists those that are open to the user.
+  ///   - profiles: the reply that lists the profiles that are open to the user.
   ///   - verb: what the user typed.
   ///   - isNamed: whether the user named the profile `default`.
   public func naming(_ profiles: JSONValue, for verb: String, isNamed: Bool = false) -> Failure {

@@ -36,7 +36,7 @@ public struct CredentialVariables: Sendable {
   /// - Parameters:
   ///   - reply: a reply that was checked against ``ReplyShape/credentials``.
   ///   - region: the identity pool's region; nil if it is not known.
-  ///   - environment: the user's environment, whose region takes precedence.
+  ///   - environment: the user's environment. A region in it takes precedence.
   /// - Throws: a ``Failure`` if a value is not printable ASCII without spaces. All values of AWS
   ///   are so, and credd sends no others.
   public init(
@@ -144,7 +144,7 @@ public struct CredentialVariables: Sendable {
     reply["IdentityId"]?.text.flatMap { try? IdentityID($0) }?.region
   }
 
-  /// An environment in which these variables replace those of the same name.
+  /// An environment in which these variables replace variables of the same name.
   ///
   /// - Parameter environment: entries as for execve(2), `NAME=value` in any encoding.
   public func merged(into environment: [[UInt8]]) -> [[UInt8]] {

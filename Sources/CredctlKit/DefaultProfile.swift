@@ -2,7 +2,8 @@ internal import CredCore
 
 /// The profile to use if the command line names none.
 public enum DefaultProfile {
-  /// The daemon's own default. Over a socket with a cap that has one profile, it is that one.
+  /// The daemon's default. Over a socket with a cap that has only one profile, this profile is the
+  /// default.
   public static let ofDaemon = ProfileName.default
 
   /// `$CREDD_PROFILE`, else the daemon's default. An empty variable counts as unset. `$AWS_PROFILE`

@@ -1,13 +1,14 @@
 internal import CredCore
 
-/// Where a profile's credentials come from, for people: from its own identity, or from another profile.
+/// Where a profile's credentials come from, for people: from the user's identity, or from another
+/// profile.
 enum DerivedText {
   static let header = "CREDENTIALS"
 
   /// `from work, narrowed by readonly.json`.
   ///
   /// - Parameter entry: a profile or a session of `status`, or the reply to `identity`.
-  /// - Returns: nil for a profile that gives the credentials of an identity of its own.
+  /// - Returns: nil for a profile that is not derived.
   static func words(_ entry: JSONValue) -> String? {
     let (source, policy) = (entry["Source"]?.text, entry["Policy"]?.text)
     let role = entry["RoleArn"]?.text

@@ -10,7 +10,7 @@ public enum EndpointUnit {
   /// Its port, if the unit was not changed.
   public static let port: UInt16 = 337
 
-  /// The step for an enabled unit whose socket credd does not have; nil if credd has it.
+  /// The step for an enabled unit if credd does not have its socket; nil if credd has it.
   ///
   /// - Parameters:
   ///   - status: a reply that was checked against ``ReplyShape/status``.

@@ -7,7 +7,7 @@ public struct GetOptions: Equatable, Sendable {
   public var named: String?
   public var waiting = Waiting()
   public var refresh = false
-  /// The user whose credentials are wanted; nil for the caller's own.
+  /// The user for whom credentials are wanted; nil for the caller.
   public var user: String?
   /// Whether a command that renews must not read `~/.aws/config`.
   public var leavesOutConfig = false

@@ -35,7 +35,7 @@ public enum Listener: Equatable, Sendable {
 /// Whether a request contains a secret, and which listeners may get it.
 public enum SecretDelivery: Sendable {
   case none
-  /// Only a listener whose user is known.
+  /// Only a listener that belongs to a known user.
   case toKnownListener
   /// `--trust-socket`.
   case toAnyListener

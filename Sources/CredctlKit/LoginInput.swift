@@ -16,14 +16,14 @@ public struct LoginSource: Equatable, Sendable {
 
   /// What the text before `=` is.
   public enum Names: Sendable {
-    /// Providers, with short names for those that are known.
+    /// Providers. Some have short names.
     case providers
     /// Attributes of an account, as they stand.
     case attributes
   }
 
-  /// Providers whose names in the logins map nobody remembers (Cognito developer guide, external
-  /// identity providers). A real name has a dot, so none is the same as a short one.
+  /// Providers with names in the logins map that nobody remembers (Cognito developer guide,
+  /// external identity providers). A real name has a dot, so it cannot be the same as a short name.
   private static let shortNames = [
     "facebook": "graph.facebook.com", "google": "accounts.google.com",
     "amazon": "www.amazon.com", "apple": "appleid.apple.com", "twitter": "api.twitter.com",

@@ -1,7 +1,8 @@
 import CredCore
 
-/// Whether a request that may be made twice is made again: a daemon has ended, and the next one may
-/// answer; or credd had no place for another request of this user, and may have one in a moment.
+/// Whether a request that may be made twice is made again. Either a daemon has ended, and the next
+/// one may answer. Or credd had no place for another request of this user, and may have one in a
+/// moment.
 ///
 /// Whole milliseconds: `Duration` would load 128-bit arithmetic.
 public struct RetryPolicy: Sendable {

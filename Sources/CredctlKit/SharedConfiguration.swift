@@ -36,7 +36,7 @@ public enum SharedConfiguration {
     return sources.first(where: found.contains)
   }
 
-  /// The warning for a user whose programs would not ask the endpoint.
+  /// The warning for a user with programs that would not ask the endpoint.
   public static func warning(of source: String, in path: String) -> String {
     "[default] of \(path) has \(source), which SDKs may take before the endpoint; '--no-config' "
       + "leaves the file out"

@@ -7,8 +7,8 @@ public struct StatusReport: Sendable {
   /// How to reach the host's credd, where the user's own answered.
   private let hidden: String?
   private let now: WallTime
-  /// AWS's clock minus this host's, if they differ. AWS sets the expiration of credentials by its
-  /// own clock.
+  /// AWS's clock minus this host's, if they differ. AWS sets the expiration of credentials by AWS's
+  /// clock.
   private let skew: Int64
   /// What is said where there are no sessions.
   private let none: String
@@ -51,7 +51,7 @@ public struct StatusReport: Sendable {
     return writer.bytes
   }
 
-  /// What root is told, who may see more than its own sessions; nil if nothing is missing.
+  /// A hint for root, who may see other users' sessions too; nil if nothing is missing.
   public static func hint(uid: UInt32, showsAll: Bool) -> String? {
     uid == 0 && !showsAll ? "these are root's own sessions; --all shows every user's" : nil
   }
@@ -108,7 +108,7 @@ public struct StatusReport: Sendable {
     return lines.isEmpty ? "" : "\n" + lines.map { $0 + "\n" }.joined()
   }
 
-  /// A line for each region whose replica serves sessions.
+  /// A line for each region with a replica that serves sessions.
   private var replicas: [String] {
     let byRegion = Dictionary(grouping: sessions) { $0["Region"]?.text }
     return byRegion.compactMap { region, sessions in
@@ -202,8 +202,8 @@ public struct StatusReport: Sendable {
 
 /// The reply to `status` with `profiles`, for people.
 public enum ProfileList {
-  /// A table of the profiles, the means of signing in, and who is signed in; and where some are derived
-  /// from others, from which, and how they are narrowed.
+  /// A table of the profiles, the means of signing in, and who is signed in. If some profiles are
+  /// derived, the table says from which profile, and how they are narrowed.
   ///
   /// - Parameter reply: checked against ``ReplyShape/profiles``.
   public static func rendered(_ reply: JSONValue, on display: TextTable.Display) -> String {

@@ -28,7 +28,7 @@ public struct Surroundings: Sendable {
   public var isContainer: Bool
   /// Whether SELinux may have refused something.
   public var hasSELinux: Bool
-  /// Whether credd is installed here. A container that runs systemd may have its own.
+  /// Whether credd is installed here. A container that runs systemd may have another credd.
   public var hasUnit: Bool
 
   public init(isContainer: Bool = false, hasSELinux: Bool = false, hasUnit: Bool = false) {

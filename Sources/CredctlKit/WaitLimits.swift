@@ -4,7 +4,7 @@ internal import CredCore
 public enum ReplyLimits {
   /// Bytes of one reply. Credentials take two KiB; `status` of three thousand sessions fits.
   public static let line = 1 << 20
-  /// Bytes of the first buffer, so that one `read` takes a reply with credentials.
+  /// Bytes of the first buffer. One `read` takes a reply with credentials.
   public static let firstBuffer = 4 << 10
 }
 

@@ -11,8 +11,8 @@ public struct Waiting: Equatable, Sendable {
 
   public init() {}
 
-  /// The values for requests of SDKs, some of which give up after a second. credctl's endpoint answers
-  /// one request after the other: one that waited for a place would hold up all others.
+  /// The values for requests of SDKs. Some SDKs give up after a second. credctl's endpoint answers
+  /// one request after the other: a request that waits for a place would hold up all others.
   public static var ofEndpoint: Waiting {
     var waiting = Waiting()
     waiting.waitsForPlace = false

@@ -15,7 +15,7 @@ public enum AccountArguments {
   /// Puts the action after `account`, and the profile after `--profile`.
   ///
   /// - Parameter arguments: the arguments after the program's name.
-  /// - Returns: the arguments unchanged, if they are not those of an action.
+  /// - Returns: the arguments unchanged, if they do not belong to an action.
   /// - Throws: a ``Failure`` with ``Sysexit/usage`` for an unknown action.
   public static func inOrder(_ arguments: [String]) throws(Failure) -> [String] {
     let words = words(arguments)

@@ -19,12 +19,12 @@ struct MobileConfiguration: Equatable {
     var id: String?
     /// Whether the pool has guests; nil if the file does not say.
     var allowsGuests: Bool?
-    /// The user pool whose users get credentials; nil if there is none, or if the file has no app
-    /// client for it.
+    /// The user pool for whose users there are credentials; nil if there is none, or if the file
+    /// has no app client for it.
     var users: UserPool?
     /// How the app's users sign in with a browser.
     var browser: BrowserSignIn?
-    /// The other providers whose tokens users of the pool may have.
+    /// The other providers from which users of the pool may have tokens.
     var logins: [Login] = []
   }
 

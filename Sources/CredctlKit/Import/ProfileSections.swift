@@ -99,8 +99,8 @@ public struct ProfileSections: Equatable, Sendable {
     ]
   }
 
-  /// The profile of users without an identity pool. An access token that a user pool gives to who proves a
-  /// password may change the account, so it takes a word of its own.
+  /// The profile of users without an identity pool. If a user proves a password, a user pool gives
+  /// an access token that may change the account. So this takes an explicit word.
   private static func tokensAlone(
     named name: String, _ kind: MobileConfiguration.Kind
   ) -> [String] {
@@ -162,7 +162,7 @@ public struct ProfileSections: Equatable, Sendable {
   }
 }
 
-/// Gives each pool of a file its own profile name.
+/// Gives each pool of a file another profile name.
 struct ProfileNames {
   private let wanted: String?
   private let isOnly: Bool

@@ -59,7 +59,7 @@ public struct BrowserCommand: Sendable, Equatable {
     return commands
   }
 
-  /// Windows Subsystem for Linux, where the browser is that of Windows.
+  /// Windows Subsystem for Linux, where Windows' browser is used.
   private static func isWindows(_ kernel: String) -> Bool {
     kernel.lowercased().contains("microsoft")
   }

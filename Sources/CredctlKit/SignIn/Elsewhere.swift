@@ -93,9 +93,10 @@ struct ConfirmStep: Sendable, Equatable {
     self.lines = lines
   }
 
-  /// Whether an account has an identity of its own, only Cognito knows.
+  /// Only Cognito knows whether an account has an identity already.
   ///
-  /// - Parameter identity: an IdentityId, or the developer provider where none is known so far.
+  /// - Parameter identity: an IdentityId, or the developer provider if no IdentityId is known so
+  ///   far.
   private static func link(to identity: String, isOfGuest: Bool) -> String {
     if isOfGuest {
       return "If this account has no identity yet, it gets that of the guest, \(identity), for "

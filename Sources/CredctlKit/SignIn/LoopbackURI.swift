@@ -53,7 +53,7 @@ public struct LoopbackURI: Sendable, Equatable {
   }
 }
 
-/// The user whose socket listens at a port, from `/proc/net/tcp` and `/proc/net/tcp6` (proc(5)).
+/// The user who listens at a port, from `/proc/net/tcp` and `/proc/net/tcp6` (proc(5)).
 public enum PortHolder {
   private static let listening = "0A"
 

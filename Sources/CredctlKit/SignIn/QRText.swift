@@ -4,12 +4,12 @@ public enum QRText {
   /// requires four; two are enough for screens, and more codes fit.
   private static let margin = 2
 
-  /// The lines of a code; nil if the terminal is too narrow, or too low for the code and the lines that
-  /// follow it: half a code is of no use.
+  /// The lines of a code. Nil if the terminal is too narrow, or too low for the code and the lines
+  /// that follow it: half a code is of no use.
   ///
   /// The colours are set, because not every reader reads a light code on a dark background.
   /// - Parameters:
-  ///   - modules: the modules row by row, true for a dark one.
+  ///   - modules: the modules row by row; true for a dark module.
   ///   - side: the number of modules in a row.
   ///   - below: what the user must see too.
   ///   - size: nil if it is not known.

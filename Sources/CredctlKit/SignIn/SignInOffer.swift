@@ -31,7 +31,7 @@ public struct SignInOffer: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - canOpen: whether credctl can open a browser here.
-  ///   - isRemote: whether the user sits at another host, and cannot see a browser of this one.
+  ///   - isRemote: whether the user sits at another host, and cannot see a browser of this host.
   public func way(canOpen: Bool, isRemote: Bool) -> Way? {
     guard let first = ways.first else { return nil }
     guard first == .browser, !canOpen || isRemote else { return first }
