@@ -4,7 +4,7 @@ import CredctlKit
 /// A reply of the right shape: the daemon's bytes and their JSON value.
 struct Answer {
   let reply: JSONValue
-  /// Where the user's own credd answered, which hides the host's: how to reach that one.
+  /// How to reach the host's credd, if the user's credd has answered in its place.
   let hidden: String?
   private let buffer: ReplyBuffer
 

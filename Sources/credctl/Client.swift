@@ -16,7 +16,7 @@ struct Client {
       passesOverUser: passingOverUser)
   }
 
-  /// Whether it asks the system's credd, not one that was named or is the user's own.
+  /// Whether it asks the system's credd, not a credd of the user or one that was named.
   var isOfSystem: Bool { path(passingOverUser: false).origin == .system }
 
   private static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }

@@ -3,7 +3,7 @@ import Glibc
 
 /// The files of this host that say what became of the endpoint's unit.
 struct EndpointFiles {
-  /// The folder in which they lie: the root, or that of a test.
+  /// The folder in which they lie: the root, or a folder of a test.
   var root = ""
 
   /// Whether systemd opens the endpoint when the host starts.

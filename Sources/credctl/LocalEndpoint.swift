@@ -4,7 +4,7 @@ import CredLoopback
 import CredctlKit
 import Glibc
 
-/// credctl's own endpoint, for one profile of this user. It asks credd's socket for each request.
+/// An endpoint in credctl, for one profile of this user. It asks credd's socket for each request.
 /// It serves places that the host's endpoint does not reach, such as containers.
 ///
 /// It has two locks: the kernel must say that the other end belongs to this user, and the request

@@ -83,10 +83,10 @@ struct Renewal {
     return answer.reply
   }
 
-  /// Opens an endpoint of credctl's own, in a process that ends with this one. The command inherits the
-  /// listener, so that no other program can take the port while it runs.
+  /// Opens an endpoint in a second process of credctl, which ends with this process. The command
+  /// inherits the listener, so that no other program can take the port while the command runs.
   ///
-  /// That process is no child of the command, which may wait for all of its children.
+  /// The second process is no child of the command, which may wait for all of its children.
   private func open(_ client: Client) throws(Failure) -> LocalEndpoint.Door {
     let endpoint = try LocalEndpoint(
       options.named, at: address ?? EndpointAddress(port: 0), asking: client,

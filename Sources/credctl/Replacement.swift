@@ -2,7 +2,7 @@ import CLinux
 import CredctlKit
 import Glibc
 
-/// Runs another program in place of this one.
+/// Replaces this program by another one.
 enum Replacement {
   /// Looks for the command in `$PATH` and becomes it. Returns only if that fails.
   ///

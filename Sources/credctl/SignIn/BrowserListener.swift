@@ -48,7 +48,7 @@ final class BrowserListener {
   /// The time for a request's head.
   private static let headTime: Int64 = 5_000_000_000
   private static let backlog: CInt = 64
-  /// Connections that are accepted before those that are there are read.
+  /// How many connections are accepted in a row, before the accepted ones are read.
   private static let acceptsAtOnce = 16
 
   private init(
@@ -113,7 +113,7 @@ final class BrowserListener {
     return events
   }
 
-  /// Answers a visitor, whose connection ends.
+  /// Answers a visitor and ends the connection.
   static func answer(_ visitor: Visitor, _ page: BrowserPage) {
     answer(visitor.descriptor, page)
   }

@@ -21,7 +21,7 @@ enum BrowserHost {
       kernel: String(decoding: release ?? [], as: UTF8.self), isRoot: geteuid() == 0)
   }
 
-  /// Whether the user sits at another host, and so cannot see a browser of this one.
+  /// Whether the user sits at another host, and so cannot see a browser of this host.
   static var isRemote: Bool {
     let isSet = { (name: String) in Environment.value(of: name)?.isEmpty == false }
     return isSet("SSH_CONNECTION") && !isSet("DISPLAY") && !isSet("WAYLAND_DISPLAY")

@@ -83,8 +83,8 @@ struct BrowserSignIn {
     return .signedIn(profile: profile, username: answer.reply["Username"]?.text)
   }
 
-  /// If a provider refuses the redirect URI, it shows its own page, and the browser never comes
-  /// back.
+  /// If a provider refuses the redirect URI, the provider shows an error page, and the browser
+  /// never comes back.
   private func overdue(_ step: BrowserStep) -> Failure {
     Failure(
       .notPermitted,

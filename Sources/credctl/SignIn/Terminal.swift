@@ -17,8 +17,8 @@ struct Terminal: ~Copyable {
     descriptor = Descriptor(owning: number)
   }
 
-  /// The terminal of the session, else that of standard input, as getpass(3) does: `su -c` begins a
-  /// session of its own, which has none.
+  /// The terminal of the session. Without one, the terminal on standard input, as getpass(3) does:
+  /// `su -c` begins another session, which has no terminal.
   ///
   /// - Returns: a descriptor that the caller closes; negative if there is no terminal.
   private static func opened() -> CInt {

@@ -160,7 +160,7 @@ struct Login: SessionVerb {
       try client.ask(request.finished(), for: .profiles).reply, profile: profile)
   }
 
-  /// - Parameter way: the way to sign in; nil for the one that fits the profile and this host.
+  /// - Parameter way: the way to sign in; nil for the way that fits the profile and this host.
   private func signInElsewhere(_ way: SignInOffer.Way?) throws(Failure) {
     let commands = BrowserHost.commands(elsewhere.browserCommand)
     // If the user asks for a browser, it is opened even if the user sits at another host.

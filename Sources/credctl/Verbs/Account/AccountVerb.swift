@@ -46,8 +46,9 @@ extension AccountVerb {
       secret: hasSecret ? delivery : .none)
   }
 
-  /// Refuses a profile that does not exist, is not open to the user or does not offer the action, before the
-  /// user types anything: the daemon itself says that of the action only when it gets the whole request.
+  /// Refuses a profile that does not exist, is not open to the user or does not offer the action,
+  /// before the user types anything. The daemon refuses the action only when it gets the whole
+  /// request.
   ///
   /// - Parameter asks: whether the user will be asked for anything.
   func checkOffer(asks: Bool = true) throws(Failure) {
