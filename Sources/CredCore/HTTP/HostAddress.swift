@@ -35,7 +35,8 @@ enum HostAddress: Equatable {
 
   // MARK: IPv4
 
-  /// As inet_aton(3) reads it: one to four numbers, the last of which fills what the others leave.
+  /// As inet_aton(3) reads it: one to four numbers. The last number fills the bytes that the others
+  /// leave.
   private static func number(of text: Substring) -> UInt32? {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     let numbers = parts.compactMap(value(of:))

@@ -1,8 +1,11 @@
 /// The proxy by which a request goes, as the environment names it.
 ///
-/// As for curl, `https_proxy` or `http_proxy` counts by the URL's scheme, else `all_proxy`, and `no_proxy` has
-/// the hosts without one. An IPv6 address in `no_proxy` may have brackets or none, and any spelling. credd reads
-/// these variables itself: libcurl does not say which proxy it took, and repeats one that it cannot read with its password.
+/// As for curl, the URL's scheme decides whether `https_proxy` or `http_proxy` counts. Without either,
+/// `all_proxy` counts. `no_proxy` has the hosts that need no proxy. An IPv6 address in `no_proxy` may
+/// have brackets or none, and any spelling.
+///
+/// credd reads these variables itself, because libcurl does not say which proxy it took. If libcurl
+/// cannot read a proxy's URL, it repeats the URL with its password.
 public struct Proxy: Sendable, Equatable {
   /// The part of a proxy's URL that messages may show: no user, and no password.
   public struct Place: Sendable, Equatable {
