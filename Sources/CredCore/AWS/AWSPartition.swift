@@ -70,9 +70,9 @@ public enum AWSPartition: String, Sendable, CaseIterable {
 extension AWSPartition {
   /// The developer token's key in the logins map of the enhanced flow.
   ///
-  /// It is the principal that a role trusts in that region. Cognito's API reference has only the
-  /// key of `aws`. Those of China and GovCloud are in public use, and the others follow the same
-  /// rule. A profile can set its own key (`logins_key`).
+  /// It is the principal that a role trusts in that region. Cognito's API reference has only the key of
+  /// `aws`. The keys of China and GovCloud are in public use, and the other keys follow the same rule.
+  /// A profile can set another key (`logins_key`).
   public static func loginsKey(region: String) -> String {
     let partition = AWSPartition(region: region)
     if partition == .aws { return "cognito-identity.amazonaws.com" }

@@ -27,14 +27,14 @@ public struct DeveloperToken: Sendable, Equatable {
   /// `iat`. It is not stored, as `aud` below.
   private var issued: WallTime? { JWT.claims(of: token)?["iat"]?.plausibleTime }
 
-  /// The time until it expires; nil if it does not say that.
+  /// The time until the token expires; nil if the token does not say it.
   ///
-  /// Cognito made the token and judges it, so its clock counts. No clock alone makes a token an expired
-  /// one: one that is fast, here, at the backend or at one server of AWS, must not lock users out. Cognito
-  /// refuses what has expired.
+  /// Cognito made the token and judges it, so its clock counts. No single clock makes a token an
+  /// expired one. A clock of this host, of the backend or of one server of AWS may be fast, and must
+  /// not lock users out. Cognito refuses what has expired.
   ///
   /// - Parameters:
-  ///   - aws: AWS's time, if a server of it has told that.
+  ///   - aws: AWS's time, if one of its servers has told it.
   ///   - others: the time of this host and, if it came with the reply, of the backend.
   public func lifetime(aws: WallTime?, others: [WallTime]) -> Duration? {
     guard let expiration else { return nil }

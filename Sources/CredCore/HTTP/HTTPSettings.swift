@@ -4,7 +4,7 @@ public struct HTTPSettings: Sendable, Equatable {
   public var timeout: Duration
   /// The most bytes of a reply's body; a larger body is a failure.
   public var replyLimit: Int
-  /// Certificate authorities in PEM, which replace those of the system.
+  /// Certificate authorities in PEM. They replace the system's authorities.
   public var caFile: String?
   /// Client certificate and key, PEM files.
   public var clientCertificate: String?
