@@ -120,6 +120,27 @@ struct PagesTests {
     expect(text.contains("\nmake demo ") && text.contains("\nmake test "))
   }
 
+  /// A line is a paragraph. Rows of tables may be longer.
+  @Test func theDevelopersPagesHaveShortParagraphs() throws {
+    let pages = try PageLinks.pages(in: Repository.root.appending(path: "docs/internals"))
+    expect(pages.count >= 4)
+    for page in pages {
+      for line in try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
+      where !line.hasPrefix("|") {
+        expect(line.split(separator: " ").count <= 80, "\(page.lastPathComponent): \(line)")
+      }
+    }
+  }
+
+  /// So that a link leads to one decision.
+  @Test func eachDecisionHasAHeading() throws {
+    let lines = try Repository.text("docs/internals/decisions.md").split(separator: "\n")
+    let headings = lines.filter { $0.hasPrefix("#") }
+    expect(headings.count > 50)
+    expect(Set(headings).count, equals: headings.count)
+    expect(lines.filter { $0.hasPrefix("**") }, equals: [])
+  }
+
   /// Boto3 and version 1 of the AWS CLI read one name of the region, most SDKs the other.
   @Test func everyPlaceHasTheSameLinesForAUnit() throws {
     let section = try PageSection("Five lines in the unit", of: "docs/units.md")
