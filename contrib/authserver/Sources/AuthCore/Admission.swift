@@ -1,7 +1,8 @@
-/// What one server does with callbacks that need a call of the quota: which go ahead, which wait, and
-/// when those come back that found none. Time and slices of the shared bucket are parameters.
+/// What one server does with callbacks that need a call of the quota. It decides which callbacks go
+/// ahead, which wait, and when refused callbacks come back. Time and slices of the shared bucket
+/// are parameters.
 ///
-/// Hosts take turns, so that one with a hundred users holds up nobody who asks for one.
+/// Hosts take turns. So a host with a hundred users holds up no host that asks for one user.
 public struct Admission<Waiter: Hashable & Sendable>: Sendable {
   private struct Waiting {
     let waiter: Waiter
@@ -12,19 +13,20 @@ public struct Admission<Waiter: Hashable & Sendable>: Sendable {
   public enum Entry: Sendable, Equatable {
     case goesAhead
     case waits
-    /// The queue was full: another one, which is told when to come back, made room.
+    /// The queue was full. Another callback made room, and is told when to come back.
     case waitsInPlace(of: Refused)
     case refused(retryAfter: Int)
   }
 
-  /// One that waits no longer, and the seconds after which it comes back.
+  /// A callback that waits no longer, and the seconds after which it comes back.
   public struct Refused: Sendable, Equatable {
     public let waiter: Waiter
     public let retryAfter: Int
   }
 
   private let rate: Int
-  /// What is left of the last slice. It is given up after a second: the bucket has filled again by then.
+  /// What is left of the last slice. The server gives it up after a second, because the bucket has
+  /// filled again by then.
   private var calls = 0
   private var taken = Timestamp(milliseconds: 0)
   /// Hosts with waiting callbacks, in the order of their turns.
@@ -44,11 +46,11 @@ public struct Admission<Waiter: Hashable & Sendable>: Sendable {
   /// What to take out of the bucket at once.
   public var slice: Int { SharedBucket.slice(rate: rate) }
 
-  /// Until the bucket has something again: a call's time, or a moment where that is shorter.
+  /// Until the bucket has something again: the time of one call, or a moment if that is shorter.
   public var interval: Interval { Interval(milliseconds: Int64(max(25, min(250, 1000 / rate)))) }
 
-  /// A host may have its share of the queue; where it is full, one that has more makes room for one
-  /// that has less.
+  /// A host may have its share of the queue. If the queue is full, a host with more callbacks makes
+  /// room for a host with fewer.
   public mutating func enter(_ waiter: Waiter, host: String, at now: Timestamp) -> Entry {
     if count == 0, calls > 0, now - taken < .seconds(1) {
       calls -= 1
@@ -71,7 +73,7 @@ public struct Admission<Waiter: Hashable & Sendable>: Sendable {
     return gone.map { .waitsInPlace(of: $0) } ?? .waits
   }
 
-  /// Nil where no host has many more than this: who waits is not sent away for a small difference.
+  /// Nil if no host has many more than this host: no callback is sent away for a small difference.
   private mutating func removeLatest(besides mine: Int, _ now: Timestamp) -> Refused? {
     guard longest > mine + 8, let most = waiting.max(by: { $0.value.count < $1.value.count }) else {
       return nil
@@ -84,7 +86,7 @@ public struct Admission<Waiter: Hashable & Sendable>: Sendable {
 
   /// A slice was taken out of the bucket.
   ///
-  /// - Returns: those that go ahead.
+  /// - Returns: the callbacks that go ahead.
   public mutating func add(_ slice: Int, at now: Timestamp) -> [Waiter] {
     calls = slice
     taken = now
@@ -102,7 +104,7 @@ public struct Admission<Waiter: Hashable & Sendable>: Sendable {
     return ahead
   }
 
-  /// Those that have waited for as long as one may.
+  /// Removes the callbacks that have waited for as long as a callback may.
   public mutating func removeLate(at now: Timestamp) -> [Refused] {
     var late: [(host: String, waiting: Waiting)] = []
     for host in turns {
@@ -116,7 +118,7 @@ public struct Admission<Waiter: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// All that wait: there is no bucket for the moment.
+  /// Removes all callbacks: there is no bucket for the moment.
   public mutating func removeAll() -> [Waiter] {
     let all = waiting.values.flatMap { $0.map(\.waiter) }
     turns = []

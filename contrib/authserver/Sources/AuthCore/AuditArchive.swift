@@ -1,7 +1,8 @@
 import FoundationEssentials
 
-/// Entries that were moved from the audit to a file. Each line is one JSON object: the first says what
-/// the file is, then come the entries, each chain's in order, and the last one signs all before it.
+/// Entries that were moved from the audit to a file. Each line is one JSON object. The first line
+/// says what the file is. Then come the entries of each chain, in order. The last line signs all
+/// lines before it.
 enum AuditArchive {
   static let format = "credd-authserver audit 1"
 
@@ -41,7 +42,7 @@ enum AuditArchive {
 public struct AuditArchiveWriter {
   private let digest: RunningDigest
   public private(set) var entries: Int64 = 0
-  /// Of all lines but the last, once that is made.
+  /// The digest of all lines but the last, once the last line is made.
   public private(set) var sha256 = ""
 
   public struct NoMemory: Error {}
@@ -90,7 +91,7 @@ public struct ArchivedChain: Sendable, Equatable {
     self.end = end
   }
 
-  /// Whether the log's head lies within it, where it was compared.
+  /// Whether the log's head lies within the archive, if the two were compared.
   public func holds(_ head: AuditHead) -> Bool {
     head.chain == start.chain && (start.sequence...end.sequence).contains(head.sequence)
   }
@@ -112,7 +113,7 @@ public struct AuditArchiveReader {
     digest = RunningDigest()
   }
 
-  /// Takes the next line, without its end; after the first fault nothing more is looked at.
+  /// Takes the next line, without its end. After the first fault it looks at nothing more.
   public mutating func take(_ line: some Sequence<UInt8>) {
     guard fault == nil else { return }
     number += 1
@@ -147,9 +148,9 @@ public struct AuditArchiveReader {
     if let wrong = verifier.fault { fault = "line \(number): \(wrong)" }
   }
 
-  /// After the last line.
+  /// Ends after the last line.
   ///
-  /// - Parameter keys: those by which archives may be signed.
+  /// - Parameter keys: the keys by which archives may be signed.
   public mutating func finish(keys: Set<String>) -> [ArchivedChain] {
     guard fault == nil else { return [] }
     guard let footer else {

@@ -1,5 +1,6 @@
-/// Keeps entries few that one host or address can have written as often as it likes: of one kind and
-/// source the first of a while are written one by one, and the rest are one entry with their number.
+/// Limits the entries that one host or address can cause as often as it likes. For each kind and
+/// source, the first entries of a time are written one by one. The rest become one entry with their
+/// number.
 public struct AuditBounds: Sendable {
   private struct Key: Hashable {
     let event: String
@@ -9,26 +10,26 @@ public struct AuditBounds: Sendable {
   private struct Window {
     let start: Timestamp
     var written = 0
-    /// What the entry with the number says of those that it stands for.
+    /// What the entry with the number says of the entries in whose place it stands.
     var rest: (count: Int, members: [String: String], last: Timestamp)?
   }
 
   private let sources: Int
   private var windows: [Key: Window] = [:]
-  /// When windows that are over were last looked for because there were too many.
+  /// When ended windows were last looked for because there were too many windows.
   private var looked: Timestamp?
 
-  /// - Parameter sources: that are counted each by itself, of one kind or several.
+  /// - Parameter sources: how many sources are counted separately, over all kinds.
   public init(sources: Int) { self.sources = sources }
 
   /// - Parameters:
-  ///   - source: who could write it as often as they like.
-  ///   - host: that is enrolled. Where there are too many sources to count, those of each such host are
-  ///     counted together: others fill no place of its own.
-  ///   - isWhole: where there are too many sources to count, each note of this kind is written: it
-  ///     says who got what.
-  /// - Returns: what is to be written now. The number's entry has those members that are the same for
-  ///   all.
+  ///   - source: who could cause the entry as often as they like.
+  ///   - host: an enrolled host. If there are too many sources to count, the sources of such a host
+  ///     are counted together, and other sources take no place of the host.
+  ///   - isWhole: whether each note of this kind is written if there are too many sources to count,
+  ///     because the note says who got what.
+  /// - Returns: what is to be written now. The entry with the number has the members that are the
+  ///   same in all entries.
   public mutating func admit(
     _ note: AuditNote, from source: String, of host: String? = nil, isWhole: Bool = false
   ) -> [AuditNote] {
@@ -58,13 +59,14 @@ public struct AuditBounds: Sendable {
     return due
   }
 
-  /// The caller could not write the notes that it was given. From now on, the first notes of each
-  /// source are given out again.
+  /// The caller could not write these notes. From now on, the first notes of each source are given
+  /// out again.
   public mutating func startAgain() {
     for key in windows.keys { windows[key]?.written = 0 }
   }
 
-  /// What is to be written of the windows that are over: of all of them where the server stops.
+  /// What is to be written of the windows that are over. When the server stops, all windows are
+  /// over.
   public mutating func end(at now: Timestamp, all: Bool = false) -> [AuditNote] {
     let over = windows.filter { all || Self.isOver($0.value, at: now) }
     for key in over.keys { windows[key] = nil }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// One line of the audit. Each holds the hash of the one before it, so that none can be changed,
-/// removed or put in between without the chain's end changing too.
+/// One line of the audit. Each entry holds the hash of the entry before it. So nobody can change,
+/// remove or insert an entry without changing the chain's end too.
 public struct AuditEntry: Sendable, Equatable {
   public var chain: String
   /// From 1, without a gap.
@@ -34,7 +34,7 @@ public struct AuditEntry: Sendable, Equatable {
     hash = computedHash
   }
 
-  /// The chain's end, as long as nothing comes behind this.
+  /// The chain's end, as long as nothing comes after this entry.
   public var head: AuditHead { AuditHead(chain: chain, sequence: sequence, hash: hash) }
 
   /// One member of the detail.
@@ -42,7 +42,8 @@ public struct AuditEntry: Sendable, Equatable {
     try? JSONObject(Array(detail.utf8)).text(name)
   }
 
-  /// SHA-256 over all members but itself, each with its length, so that no two entries read alike.
+  /// SHA-256 over all members but the hash, each with its length, so that no two entries give the
+  /// same bytes.
   public var computedHash: String {
     let members = [
       "credd-authserver audit 1", chain, String(sequence), String(time.milliseconds), event, detail,
@@ -98,7 +99,7 @@ public struct AuditNote: Sendable, Equatable {
 }
 
 extension AuditNote {
-  /// All that there are: of the server, then of the commands.
+  /// All events that there are: of the server, then of the commands.
   public static let events = [
     "hostRefused", "identityChanged", "identityIgnored", "login", "loginFailed", "loginsIgnored",
     "logout", "refused", "registered", "token", "tokenReused",
@@ -117,7 +118,8 @@ extension AuditNote {
 }
 
 extension String {
-  /// What would move a terminal's cursor, or turn its letters round, stands as its number.
+  /// A character that would move a terminal's cursor, or turn its letters round, stands as its
+  /// number.
   public var visible: String {
     // As most texts are.
     guard !utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else { return self }
@@ -135,11 +137,11 @@ extension String {
 public struct AuditVerifier: Sendable {
   public private(set) var head: AuditHead
   public private(set) var fault: String?
-  /// Heads that the chain must pass through: from the log, and the recorded end. Two of one place
-  /// must be the same.
+  /// Heads that the chain must pass through: from the log, and the recorded end. Two heads of one
+  /// place must be the same.
   private var expected: [Int64: Set<String>]
 
-  /// - Parameter start: the last entry that is in an archive; nil where all are here.
+  /// - Parameter start: the last entry that is in an archive; nil if all entries are here.
   public init(chain: String, after start: AuditHead? = nil, heads: [AuditHead] = []) {
     head = start ?? AuditHead(chain: chain)
     expected = Dictionary(
@@ -159,7 +161,7 @@ public struct AuditVerifier: Sendable {
       + "names"
   }
 
-  /// Takes the next entry; after the first fault nothing more is looked at.
+  /// Takes the next entry. After the first fault it looks at nothing more.
   public mutating func take(_ entry: AuditEntry) {
     guard fault == nil else { return }
     let place = "entry \(entry.sequence) of chain \(shown)"
@@ -178,12 +180,12 @@ public struct AuditVerifier: Sendable {
     }
   }
 
-  /// After the last entry.
+  /// Ends after the last entry.
   ///
   /// - Parameters:
   ///   - recorded: the end of the chain as the database keeps it beside the entries.
-  ///   - isGrowing: entries were appended meanwhile, so that the end may have moved on. The end from
-  ///     before is one of the heads then.
+  ///   - isGrowing: whether entries were appended meanwhile. Then the end may have moved on, and
+  ///     the earlier end is one of the heads.
   public mutating func finish(recorded: AuditHead?, isGrowing: Bool = false) {
     guard fault == nil else { return }
     let hasMovedOn = isGrowing && (recorded.map { $0.sequence > head.sequence } ?? false)
@@ -194,7 +196,7 @@ public struct AuditVerifier: Sendable {
     }
   }
 
-  /// The same where the database keeps no end of the chain.
+  /// Ends if the database keeps no end of the chain.
   public mutating func finishWithoutEnd() {
     guard fault == nil else { return }
     fault =

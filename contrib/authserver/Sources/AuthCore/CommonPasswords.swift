@@ -1,6 +1,7 @@
 extension PasswordRules {
-  /// Words that lists of leaked passwords agree on, folded: of 8 characters and more, and shorter
-  /// ones that people make longer by a tail. Those that are another one with a tail are left out.
+  /// Words that lists of leaked passwords agree on, folded. They have 8 characters or more, or are
+  /// shorter words that people make longer by a tail. Left out is a word that is another word with
+  /// a tail.
   ///
   /// From the list of John the Ripper (public domain), and from what is typed on keyboards in
   /// several languages.

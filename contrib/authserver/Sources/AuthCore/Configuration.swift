@@ -37,7 +37,7 @@ public struct Configuration: Sendable, Equatable {
   public struct Sample: Sendable, Equatable {
     public var pool: String
     public var appName: String
-    /// The server's name as clients spell it; part of what is stored of a password.
+    /// The server's name as clients spell it. It is part of what the server stores of a password.
     public var hostName: String
   }
 
@@ -71,7 +71,7 @@ public struct Configuration: Sendable, Equatable {
   }
 }
 
-/// Without the address of a database, which may hold its password.
+/// Without the address of a database, because it may hold a password.
 extension Configuration.Database: CustomStringConvertible, CustomDebugStringConvertible {
   public var description: String {
     switch self {
@@ -104,9 +104,9 @@ extension Configuration {
     return configuration
   }
 
-  /// The same with all that could be read beside the mistakes.
+  /// Reads as much as can be read, beside the mistakes.
   ///
-  /// - Returns: also whether the database is the one that is meant.
+  /// - Returns: also whether the database is the database that is meant.
   public static func examine(
     _ files: [(name: String, text: String)], credentialsDirectory: String? = nil,
     hostName: String = "localhost"

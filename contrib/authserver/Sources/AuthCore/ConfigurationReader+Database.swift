@@ -1,8 +1,8 @@
 import CredCore
 
 extension Configuration.Database {
-  /// To another machine only with the server's certificate checked, and its name. No message repeats
-  /// the text, which may hold a password.
+  /// A connection to another machine must check the server's certificate, and the name in it. No
+  /// message repeats the text, because it may hold a password.
   init(_ text: String) throws(InvalidValue) {
     guard !text.hasPrefix("/") else {
       self = .sqlite(path: text)
@@ -17,7 +17,7 @@ extension Configuration.Database {
     self = .postgres(url: url)
   }
 
-  /// To libpq, a user's name and a password end at the first @, also at one behind a ?.
+  /// To libpq, a user's name and a password end at the first @, even at an @ behind a ?.
   private static func checkUser(_ url: String) throws(InvalidValue) {
     let parts = url.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let authority = parts[0].drop { $0 != ":" }.dropFirst(3).prefix { $0 != "/" }
@@ -36,7 +36,8 @@ extension Configuration.Database {
       $0.split(separator: "&").map(String.init)
     }
     let names = (parameters ?? []).map { String($0.prefix { $0 != "=" }) }
-    // libpq takes the last of two, reads names that are percent-encoded, and a service of a file.
+    // If a name stands twice, libpq takes the last value. It also reads names that are
+    // percent-encoded, and a service of a file.
     guard let hosts = hosts(authority, parameters ?? []), Set(names).count == names.count,
       !names.contains(where: { $0.contains("%") }), !names.contains("service"),
       !names.contains("servicefile")
@@ -59,8 +60,8 @@ extension Configuration.Database {
     return hosts + others
   }
 
-  /// The machines of a list, as libpq reads it: decoded first, and then cut at commas. Nil where it
-  /// cannot be decoded.
+  /// The machines of a list, as libpq reads it: decoded first, and then cut at commas. Nil if the
+  /// list cannot be decoded.
   private static func machines(_ list: some StringProtocol, hasPorts: Bool) -> [String]? {
     guard let text = list.percentDecoded() else { return nil }
     return text.split(separator: ",").map { host in

@@ -62,7 +62,7 @@ extension Configuration.ListenAddress {
     }
   }
 
-  /// As it stands in a URL: an address of IPv6 between brackets.
+  /// As the address stands in a URL: an IPv6 address has brackets.
   private static func host(_ text: String) -> String? {
     if text == "*" { return text }
     guard let url = try? HTTPURL("http://" + text),

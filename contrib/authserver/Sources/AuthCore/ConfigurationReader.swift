@@ -5,7 +5,7 @@ struct ConfigurationReader {
   let hostName: String
   private(set) var configuration = Configuration()
   private(set) var errors: [String] = []
-  /// False where `database` has a value that is refused: the default then stands in its place.
+  /// False if `database` has a value that is refused. Then the default stands in its place.
   private(set) var hasDatabase = true
 
   private static let keys: [String: [String]] = [
@@ -53,7 +53,7 @@ struct ConfigurationReader {
     errors.append("\(section.position): \(what)")
   }
 
-  /// Nil where the key is missing, or its value is wrong.
+  /// Nil if the key is missing, or its value is wrong.
   private mutating func value<Value>(
     _ key: String, _ section: INIFiles.Section, _ syntax: ValueSyntax<Value>
   ) -> Value? {

@@ -20,7 +20,7 @@ public enum Digest {
     return code
   }
 
-  /// Of texts, each with its length, so that no two lists read alike.
+  /// A digest of texts, each with its length, so that no two lists give the same bytes.
   static func sha256(each texts: [String]) -> [UInt8] {
     sha256(texts.flatMap { Array("\($0.utf8.count):".utf8) + Array($0.utf8) })
   }
@@ -39,7 +39,7 @@ public struct Libcrypto: Digests {
 
 /// AES-128 in CBC mode with PKCS#7 padding, by libcrypto.
 enum AES128 {
-  /// Nil where key or IV are not of 16 bytes.
+  /// Nil if key or IV do not have 16 bytes.
   static func encrypt(_ plain: [UInt8], key: [UInt8], iv: [UInt8]) -> [UInt8]? {
     guard key.count == 16, iv.count == 16, let context = unsafe EVP_CIPHER_CTX_new() else {
       return nil

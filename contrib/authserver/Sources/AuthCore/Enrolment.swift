@@ -20,8 +20,8 @@ public struct Enrolment: Sendable, Equatable {
     self.created = created
   }
 
-  /// Its own rights and its group's. Each counts by itself: users of one do not come into pools of the
-  /// other.
+  /// The rights of the enrolment and of its group. Each counts alone: users of one do not come into
+  /// pools of the other.
   public var allRights: [HostRights] { [rights] + (group.map { [$0.rights] } ?? []) }
 
   /// Names of all pools, each once.
@@ -33,13 +33,13 @@ public struct Enrolment: Sendable, Equatable {
     allRights.contains { $0.signsIn.cover(name, host: self.name) }
   }
 
-  /// Whether its word counts for that name, or for one that differs in case alone.
+  /// Whether the host may speak for the name, or for a name that differs in case alone.
   public func vouchesForOneLike(_ name: String) -> Bool {
     allRights.contains { $0.vouches.cover(name, host: self.name, folded: true) }
   }
 
-  /// The end after `rotate`: what is asked for. Else an enrolment without an end keeps none, and another
-  /// one is renewed, but does not end before its time.
+  /// The end after `rotate`. An end that is asked for counts. If none is asked for, an enrolment
+  /// without an end keeps none. Another enrolment is renewed, but does not end before its time.
   public func renewedEnd(_ asked: Lifetime?, at now: Timestamp) -> Timestamp? {
     if let asked { return asked.end(from: now) }
     return expires.flatMap { old in Lifetime.standard.end(from: now).map { max(old, $0) } }
@@ -111,7 +111,7 @@ public struct Refusal: Error, Sendable, Equatable {
   public static let notVouched = Refusal(
     403, "NotVouched", "this host does not speak for this user in this pool")
 
-  /// - Parameter pause: after which the next try is admitted.
+  /// - Parameter pause: the time after which the next try is admitted.
   public static func tooManyAttempts(_ pause: Interval) -> Refusal {
     Refusal(
       429, "TooManyAttempts", "too many tries: wait a moment", retryAfter: pause.retryAfter)
@@ -126,7 +126,7 @@ public enum Vouching {
     case signedIn
   }
 
-  /// That a host may speak for a user, and what goes with it: the rights that say so decide.
+  /// What a host may do for a user, by the rights that cover the user.
   public struct Decision: Sendable, Equatable {
     public let means: Means
     public let mayLink: Bool
@@ -140,9 +140,8 @@ public enum Vouching {
   }
 
   /// - Parameters:
-  ///   - session: the sign-in that was shown, already found good for its secret; nil where none
-  ///     was shown.
-  ///   - isAccount: the user is registered here.
+  ///   - session: the sign-in that was shown; nil if none was. Its secret was found right already.
+  ///   - isAccount: whether the user is registered here.
   public static func decide(
     _ host: Enrolment, for user: Identifier, pool: String, provider: String,
     session: SignInSession?, isAccount: Bool, at now: Timestamp
@@ -159,7 +158,8 @@ public enum Vouching {
       guard !signing.isEmpty else { throw .notVouched }
       return Decision(.signedIn, by: signing)
     }
-    // With shared names an account has a bare name; it signs in, whoever vouches for that name.
+    // With shared names an account has a bare name. It signs in, even if a host may speak for the
+    // name.
     if user.kind == .vouched, !isAccount {
       let vouching = rights.filter { $0.vouches.cover(user.name, host: host.name) }
       if !vouching.isEmpty { return Decision(.vouched, by: vouching) }

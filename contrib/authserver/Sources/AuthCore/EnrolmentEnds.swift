@@ -1,7 +1,7 @@
 import CredCore
 
-/// Enrolments that end soon, and what the log has said of them: each is named as often, and as long
-/// before its end, as credd warns of it on the host.
+/// Enrolments that end soon, and what the log has said of them. The log names an enrolment as
+/// often, and as long before its end, as credd warns of it on the host.
 public struct EnrolmentEnds: Sendable {
   /// Before that nothing is said of an end.
   public static let longest = Interval.days(HostEnrolment.warnings.map(Int64.init).max() ?? 0)
@@ -24,7 +24,7 @@ public struct EnrolmentEnds: Sendable {
 
   public init() {}
 
-  /// - Parameter hosts: all whose enrolment ends within ``longest``.
+  /// - Parameter hosts: all hosts with an enrolment that ends within ``longest``.
   /// - Returns: what is to be said now.
   public mutating func due(_ hosts: [(name: String, end: Timestamp)], at now: Timestamp) -> [Notice]
   {

@@ -5,7 +5,7 @@ public struct RequestTarget: Sendable, Equatable {
   public let query: String
 
   public init(_ text: String) {
-    // By bytes, here and below: a mark behind a separator would be one Character with it.
+    // By bytes, here and below: a separator and a mark after it would be one Character.
     let parts = text.utf8.split(
       separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
     var path = parts[0]
@@ -22,7 +22,7 @@ public struct RequestTarget: Sendable, Equatable {
 public struct FormValues: Sendable, Equatable {
   private let values: [String: String]
 
-  /// Nil where one is given twice, or is not percent-encoded UTF-8.
+  /// Nil if a name is given twice, or is not percent-encoded UTF-8.
   public init?(_ texts: [String]) {
     var values: [String: String] = [:]
     for text in texts {

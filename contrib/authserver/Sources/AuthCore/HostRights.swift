@@ -1,5 +1,5 @@
-/// For whom a host may speak, and in which pools. An enrolment has rights of its own, and those of its
-/// group.
+/// For whom a host may speak, and in which pools. An enrolment has rights, and its group has
+/// rights.
 public struct HostRights: Sendable, Equatable {
   /// For whom the host's word counts.
   public var vouches: Patterns
@@ -26,8 +26,8 @@ public struct HostRights: Sendable, Equatable {
     self.mayAdoptGuests = mayAdoptGuests
   }
 
-  /// Users without a pool, a pool without users, or a right over nobody: none of them means anything.
-  /// Nil where nothing is missing.
+  /// What is missing: users without a pool, a pool without users, or a right over nobody mean
+  /// nothing. Nil if nothing is missing.
   public var fault: String? {
     if self == .none { return nil }
     if vouches.isEmpty, signsIn.isEmpty { return Self.nobody }
@@ -61,7 +61,7 @@ public struct Lifetime: Sendable, Equatable {
 
   private init(length: Interval) { self.length = length }
 
-  /// That of an enrolment for which nothing else is asked.
+  /// The lifetime of an enrolment if no other is asked for.
   public static let standard = Lifetime(length: .days(90))
 
   public func end(from now: Timestamp) -> Timestamp? { length.map { now + $0 } }

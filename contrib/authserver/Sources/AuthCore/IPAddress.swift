@@ -1,6 +1,6 @@
 import Glibc
 
-/// An address of IPv6, or one of IPv4 in IPv6's form, so that both compare alike.
+/// An IPv6 address, or an IPv4 address in IPv6's form, so that both compare alike.
 public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
   /// 16 bytes.
   public let bytes: [UInt8]
@@ -47,8 +47,8 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 
   private var dotted: String { bytes.suffix(4).map { String($0) }.joined(separator: ".") }
 
-  /// What tries are counted by: the address, of IPv6 the first 64 bits, because whoever has one address
-  /// there has all that begin so.
+  /// The address under which tries are counted. Of an IPv6 address these are the first 64 bits,
+  /// because a client that has one address has all addresses with these bits.
   public var source: String {
     isV4 ? dotted : Hex.encode(bytes.prefix(8)) + "/64"
   }
@@ -60,7 +60,7 @@ public struct IPNetwork: Sendable, Hashable {
   /// Of the 128 that an address has here.
   private let bits: Int
 
-  /// Nil for anything else, and for a network whose address goes on behind its bits.
+  /// Nil for anything else, and for a network with address bits behind its length.
   public init?(_ text: some StringProtocol) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard (1...2).contains(parts.count), let address = IPAddress(parts[0]) else { return nil }

@@ -28,10 +28,10 @@ public struct Identifier: Sendable, Hashable {
     let kind = Kind.allCases.first { $0 != .vouched && text.hasExactPrefix($0.prefix) } ?? .vouched
     self.text = text
     self.kind = kind
-    // By bytes: a mark behind the prefix would be one Character with its colon.
+    // By bytes: a mark behind the prefix would be one Character with the prefix's colon.
     name = String(decoding: text.utf8.dropFirst(kind.prefix.utf8.count), as: UTF8.self)
     try InvalidName.check(name)
-    // What people would take for an account's is none of a host's names.
+    // A host's name must not be a name that people would take for an account's.
     for other in Kind.allCases where kind == .vouched && other != .vouched {
       guard !Self.fold(text).hasExactPrefix(other.prefix) else {
         throw InvalidName("begins with \(other.prefix)")
@@ -63,16 +63,16 @@ public struct Identifier: Sendable, Hashable {
     for byte in text.utf8 { hasher.combine(byte) }
   }
 
-  /// What must be unique among all users: registered names differ in more than case, vouched ones
-  /// in any byte, because the names of a host's users do too.
+  /// The key that must be unique among all users. Registered names differ in more than case.
+  /// Vouched names may differ in any byte, because the names of a host's users may.
   public var uniqueKey: String {
     kind == .vouched ? "=" + text : kind.prefix + Self.fold(name)
   }
 
-  /// The same for names that people would take for the same.
+  /// The same text for names that people would take for each other.
   public static func fold(_ name: String) -> String {
-    // Upper case joins what has several lower-case forms, as ſ and s, or ß and ss; what is upper case
-    // already, as ẞ, must be lower case before that.
+    // Upper case joins letters that have several lower-case forms, as ſ and s, or ß and ss. A
+    // letter that is upper case already, as ẞ, must be lower case before that.
     name.lowercased().uppercased().lowercased().composed
   }
 }
@@ -97,7 +97,7 @@ public struct InvalidName: Error, Equatable, CustomStringConvertible {
         throw InvalidName("holds a control character or one that cannot be seen")
       default: break
       }
-      // They are there, and nobody sees them: variation selectors, Hangul fillers and their like.
+      // Characters that nobody sees: variation selectors, Hangul fillers and their like.
       guard !scalar.properties.isDefaultIgnorableCodePoint else {
         throw InvalidName("holds a control character or one that cannot be seen")
       }
@@ -110,8 +110,8 @@ public struct InvalidName: Error, Equatable, CustomStringConvertible {
 }
 
 extension InvalidName {
-  /// What stands first is no mark, which would join what stands before the name; nothing at an end
-  /// is a blank.
+  /// The first character must be no mark, because it would join the character before the name. The
+  /// first and the last character must be no blanks.
   fileprivate static func checkEnds(_ name: String) throws(InvalidName) {
     let scalars = name.unicodeScalars
     guard let first = scalars.first, let last = scalars.last, !first.properties.isWhitespace,
@@ -126,7 +126,7 @@ extension InvalidName {
 }
 
 extension String {
-  /// Byte for byte: Swift's own comparison takes canonical equivalents for the same.
+  /// Byte for byte: Swift's comparison takes canonical equivalents for the same.
   func hasExactPrefix(_ prefix: String) -> Bool {
     !prefix.isEmpty && utf8.starts(with: prefix.utf8)
   }

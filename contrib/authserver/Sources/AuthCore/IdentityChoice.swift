@@ -1,12 +1,12 @@
 import CredCore
 
-/// Which IdentityId a token is asked for. A host's word about it is never believed: it is used only
-/// where the server's own records, or Cognito, say that it is that user's, or a guest's that the
-/// host may adopt.
+/// The IdentityId for which a token is asked. The server never believes a host's word about it. A
+/// host's IdentityId is used only if the server's records, or Cognito, say that the user has it, or
+/// that it is a guest's and the host may adopt it.
 public enum IdentityChoice {
   /// What to ask Cognito first.
   public enum Question: Sendable, Equatable {
-    /// Nothing: the token is asked for without an IdentityId, and Cognito finds the user's own.
+    /// The token is asked for without an IdentityId, and Cognito finds the user's.
     case none
     /// Whose the claimed identity is.
     case owner(of: String)
@@ -40,10 +40,10 @@ public enum IdentityChoice {
     return claimed == recorded ? .ask(identityID: nil) : .ignore(.recordedOther)
   }
 
-  /// Where Cognito was asked.
+  /// After Cognito was asked.
   ///
   /// - Parameters:
-  ///   - owners: the developer users of the claimed identity; nil where Cognito does not know it.
+  ///   - owners: the developer users of the claimed identity; nil if Cognito does not know it.
   ///   - logins: the providers linked to it.
   public static func choose(
     claimed: String, for user: Identifier, owners: [String]?, logins: [String],

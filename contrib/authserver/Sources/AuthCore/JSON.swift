@@ -1,7 +1,7 @@
 import CredCore
 
-/// A JSON object as credd reads one: a key that stands twice, `{…,}`, `01`, control characters and
-/// deep nesting are errors, because two readers may take each of them for something else.
+/// A JSON object as credd reads it. A key that stands twice, `{…,}`, `01`, control characters and
+/// deep nesting are errors, because two readers may read each of them in two ways.
 public struct JSONObject: Sendable {
   /// What is wrong, without a value of it.
   public struct Invalid: Error, Equatable {
@@ -43,7 +43,7 @@ public struct JSONObject: Sendable {
     return number
   }
 
-  /// An object whose members are texts; empty where it is missing, or null.
+  /// An object with texts as members; empty if it is missing or null.
   public func members(_ name: String) throws(Invalid) -> [String: String] {
     guard let member = value[name], member != .null else { return [:] }
     return try Self.members(member, name)

@@ -4,8 +4,9 @@ import FoundationEssentials
 ///
 /// A sign-in is counted under three keys: the user on this source, the user on all sources, and the
 /// source. The last two stop a guess from many sources or at many users. They do not count for a
-/// source on which that user has signed in before: nobody can be locked out of their own host from
-/// another one or by another user's name, and nobody anywhere for longer than the longest pause.
+/// source on which the user has signed in before. So nobody can be locked out of a host where they
+/// have signed in, neither from another host nor by another user's name. Nobody can be locked out
+/// anywhere for longer than the longest pause.
 public struct Guesses: Sendable, Equatable {
   public var failures: Int64
   public var last: Timestamp
@@ -15,11 +16,11 @@ public struct Guesses: Sendable, Equatable {
     self.last = last
   }
 
-  /// How long the next try must still wait; nil where it may go ahead.
+  /// How long the next try must still wait; nil if it may go ahead.
   ///
   /// - Parameter free: guesses without a pause.
   public func pause(free: Int64, at now: Timestamp) -> Interval? {
-    // A clock that was ahead when it counted makes no pause longer.
+    // If a clock was ahead when it counted, it makes no pause longer.
     let end = min(last, now) + Self.pause(after: current(at: now), free: free)
     return end > now ? end - now : nil
   }
@@ -30,8 +31,8 @@ public struct Guesses: Sendable, Equatable {
     last = now
   }
 
-  /// Failures that count still. None where the last is far ahead: a clock was wrong when it was
-  /// counted, and would be for as long.
+  /// Failures that still count. None counts if the last one is far ahead: its clock was wrong, and
+  /// it would count for as long.
   public func current(at now: Timestamp) -> Int64 {
     now - last > Limits.guessMemory || last - now > Limits.longestPause ? 0 : failures
   }
@@ -85,8 +86,8 @@ extension Guesses {
       user = nil
     }
 
-    /// What records a try wants, in one order everywhere, so that two servers do not wait for each
-    /// other.
+    /// The records that a try needs, in one order everywhere, so that two servers do not wait for
+    /// each other.
     public var names: [String] { limits.map(\.name) }
 
     /// Each key with its guesses without a pause.
@@ -99,8 +100,9 @@ extension Guesses {
     /// - Parameter records: of all ``names``.
     public func decide(_ records: [String: Record], at now: Timestamp) -> Decision {
       guard let mine = records[pair] else { return .count([:]) }
-      // Beyond its free guesses one source says nothing new about a user: it would keep the user out
-      // on all others. Where many sources guess, each guess counts.
+      // After its free guesses a source says nothing new about a user. If its further guesses
+      // counted, they would keep the user out on all other sources. If many sources guess, each
+      // guess counts.
       let isFresh = mine.guesses.current(at: now) < Limits.freeGuesses.pair
       let isKnown = mine.succeeded.map { now - $0 < Limits.sourceMemory } ?? false
       var counted: [String: Guesses] = [:]
@@ -119,7 +121,7 @@ extension Guesses {
       return longest.map { .pause($0) } ?? .count(counted)
     }
 
-    /// Registrations from one address, each of which costs a hash.
+    /// Registrations from one address. Each registration costs a hash.
     public init(registrationFrom address: String) {
       pair = "register \(address)"
       source = nil

@@ -1,11 +1,11 @@
 import CUnistring
 
 extension Identifier {
-  /// Why people may take this name for another one; nil where nothing was found. It is a name all the same: an
-  /// administrator decides.
+  /// Why people may take this name for another name; nil if nothing was found. The name is still
+  /// allowed: an administrator decides.
   ///
-  /// Names of one script alone pass, unless each of their letters looks like one of ASCII. Letters that look
-  /// alike within a script, as `l` and `I`, are not looked at.
+  /// A name of one script passes, unless each of its letters looks like a letter of ASCII. Letters
+  /// that look alike within a script, as `l` and `I`, are not looked at.
   public var lookalike: String? {
     let others = name.unicodeScalars.filter { !$0.isASCII }
     guard !others.isEmpty else { return nil }
@@ -31,7 +31,8 @@ extension Identifier {
     ["Han", "Hiragana", "Katakana"], ["Han", "Bopomofo"], ["Han", "Hangul"],
   ]
 
-  /// Letters that look like one of ASCII, of the scripts that have many (Unicode's confusables.txt).
+  /// Letters that look like a letter of ASCII, in the scripts that have many (Unicode's
+  /// confusables.txt).
   private static let lookalikes: [Unicode.Scalar: Unicode.Scalar] = {
     let rows: [(String, String)] = [
       ("аАΑ", "aAA"), ("ɑα", "aa"), ("ВΒ", "BB"), ("ЬƄ", "bb"), ("сСϲϹ", "cCcC"), ("ԁ", "d"),
@@ -69,7 +70,8 @@ extension Unicode.Scalar {
     }
   }
 
-  /// The name of its script; nil for what belongs to several, as digits and marks do.
+  /// The name of the character's script. Nil for a character of several scripts, such as a digit or
+  /// a mark.
   fileprivate var script: String? {
     guard let name = unsafe auth_script(value) else { return nil }
     let script = unsafe String(cString: name)

@@ -7,7 +7,7 @@ extension String {
     unsafe normalized(growth: 3) { unsafe auth_composed($0, $1, $2, $3) }
   }
 
-  /// In the form in which letters of other widths, styles and positions are usual ones (NFKC).
+  /// Letters of other widths, styles and positions become usual letters (NFKC).
   var compatible: String {
     unsafe normalized(growth: 11) { unsafe auth_compatible($0, $1, $2, $3) }
   }
@@ -23,7 +23,7 @@ extension String {
     var buffer = [UInt8](repeating: 0, count: bytes.count * growth)
     var count = buffer.count
     let isDone = unsafe buffer.withUnsafeMutableBufferPointer { output in
-      // What does not fit would come in memory of its own.
+      // The function would allocate memory for a form that does not fit.
       unsafe form(bytes, bytes.count, output.baseAddress, &count) == output.baseAddress
     }
     return isDone ? String(decoding: buffer.prefix(count), as: UTF8.self) : self

@@ -40,7 +40,7 @@ public struct Patterns: Sendable, Equatable {
 
   public var isEmpty: Bool { words.isEmpty }
 
-  /// Whether one of them covers everybody, which an administrator is warned about.
+  /// Whether a pattern covers everybody. An administrator is warned about it.
   public var coverEverybody: Bool {
     // Longer than the run of ? that somebody may put before a star.
     let strangers = ["alexander", "administrator", "x9-q_Z.0123"]
@@ -59,7 +59,7 @@ public struct Patterns: Sendable, Equatable {
     cover(ComparedName(name, folded: folded), host: host)
   }
 
-  /// The same for a name that is compared with the patterns of many hosts.
+  /// Whether the name is covered, for a name that is compared with the patterns of many hosts.
   public func cover(_ name: ComparedName, host: String) -> Bool {
     words.contains { word in
       guard !name.beginsUnlike(word, host: host) else { return false }
@@ -70,9 +70,9 @@ public struct Patterns: Sendable, Equatable {
     }
   }
 
-  /// How names begin that a word covers, as they are and folded.
+  /// How names begin that a word covers: as they are, and folded.
   ///
-  /// - Returns: also whether the word covers this alone.
+  /// - Returns: also whether the word covers only this one name.
   public static func beginning(
     of word: String, host: String
   ) -> (plain: String, folded: String, isWhole: Bool) {
@@ -116,7 +116,7 @@ public struct Patterns: Sendable, Equatable {
     return tokens
   }
 
-  /// In time of pattern × name at most: only the last star is ever tried again.
+  /// Takes at most time of pattern × name, because only the last star is ever tried again.
   private static func matches(_ tokens: ArraySlice<Token>, _ name: ArraySlice<UInt32>) -> Bool {
     var token = tokens.startIndex
     var place = name.startIndex
@@ -145,7 +145,7 @@ public struct Patterns: Sendable, Equatable {
 /// A name as patterns compare it.
 public struct ComparedName: Sendable {
   fileprivate let scalars: [UInt32]
-  /// Where names that differ in case alone count as the same.
+  /// For comparisons in which names that differ in case alone count as the same.
   fileprivate let folded: [UInt32]?
 
   public init(_ name: String, folded isFolded: Bool) {
@@ -153,7 +153,8 @@ public struct ComparedName: Sendable {
     folded = isFolded ? Identifier.fold(name).unicodeScalars.map(\.value) : nil
   }
 
-  /// Whether the first letter alone shows that a word does not cover the name. Of most words it does.
+  /// Whether the first letter alone shows that a word does not cover the name. For most words it
+  /// does.
   fileprivate func beginsUnlike(_ word: String, host: String) -> Bool {
     let isHost = word.utf8.first == UInt8(ascii: "{")
     let start = (isHost ? host : word).utf8.prefix(2)

@@ -1,7 +1,7 @@
 import CredCore
 
 extension StringProtocol {
-  /// Percent-encoded UTF-8 as plain text; nil where it is none.
+  /// Percent-encoded UTF-8 as plain text; nil if the text is not percent-encoded UTF-8.
   ///
   /// - Parameter isForm: a plus stands for a blank.
   public func percentDecoded(isForm: Bool = false) -> String? {

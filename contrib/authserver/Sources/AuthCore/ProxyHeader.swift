@@ -1,7 +1,9 @@
-/// What a balancer says of a connection before the connection's own bytes (PROXY protocol, version 2:
-/// haproxy's doc/proxy-protocol.txt). Stricter than that document: only TCP, and only what adds up.
+/// What a balancer says of a connection before the client's bytes (PROXY protocol, version 2:
+/// haproxy's doc/proxy-protocol.txt). The reader is stricter than that document: it takes only TCP,
+/// and only what adds up.
 public struct ProxyHeader: Sendable, Equatable {
-  /// The client's; nil where the balancer speaks for itself, as it looks whether the server is well.
+  /// The client's address. Nil if the balancer speaks for itself, to see whether the server is
+  /// well.
   public let client: IPAddress?
   /// Of the header, in bytes: the connection's own follow.
   public let length: Int
@@ -16,7 +18,8 @@ public struct ProxyHeader: Sendable, Equatable {
   ]
   private static let fixed = 16
 
-  /// - Returns: nil while more bytes are needed. As many as ``Limits/proxyHeaderBytes`` are enough.
+  /// - Returns: nil while more bytes are needed. ``Limits/proxyHeaderBytes`` bytes are always
+  ///   enough.
   public static func read(_ bytes: [UInt8]) throws(Invalid) -> ProxyHeader? {
     let start = bytes.prefix(signature.count)
     guard signature.starts(with: start) else { throw Invalid(reason: "it is none") }

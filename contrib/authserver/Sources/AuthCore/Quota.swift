@@ -1,5 +1,5 @@
-/// The bucket of all servers of one database: so many calls a second, and at most a second's worth
-/// at once. It is one row; a server takes out a slice, so that a call costs no query.
+/// The bucket of all servers of one database. It has so many calls a second, and at most a second's
+/// calls at once. It is one row, and a server takes out a slice, so that a call costs no query.
 public struct SharedBucket: Sendable, Equatable {
   /// A thousandth of a call.
   public var level: Int64
@@ -29,9 +29,9 @@ public struct SharedBucket: Sendable, Equatable {
   }
 }
 
-/// When a callback that found no call of the quota comes back: each refusal books the next free
-/// moment of its host's share, so that a fleet comes back one after the other, at the rate of the
-/// quota, and a host that asks for much makes nobody else wait.
+/// When a callback that found no call of the quota comes back. Each refusal books the next free
+/// moment of its host's share. So a fleet comes back one after the other, at the rate of the quota.
+/// A host that asks for much makes no other host wait.
 struct ReturnTimes: Sendable {
   /// The last moment that each host has booked.
   private var booked: [String: Timestamp] = [:]
@@ -48,7 +48,8 @@ struct ReturnTimes: Sendable {
     let step = Interval(milliseconds: max(1, 1000 * hosts / Int64(max(1, rate))))
     let time = max(booked[host] ?? now, now) + step
     guard time - now <= Limits.longestRetry else {
-      // There is no free moment so early: these are spread over the later half, in no order.
+      // There is no free moment so early. These callbacks are spread over the later half, in no
+      // order.
       beyond += 1
       let half = Limits.longestRetry.milliseconds / 2
       return Interval(milliseconds: half + beyond * 7919 % half)

@@ -19,7 +19,7 @@ public struct SampleProtocol: Sendable, Equatable {
     Hex.encode(Digest.hmacSHA256(key: Array(key.utf8), Array(message.utf8)))
   }
 
-  /// What the server keeps of a password: as good as the password to this protocol.
+  /// What the server keeps of a password. To this protocol it is as good as the password.
   public func salted(username: String, password: String) -> String {
     Self.hmac(key: password, username + appName + host)
   }
@@ -38,8 +38,8 @@ public struct SampleProtocol: Sendable, Equatable {
 
   public static func loginReply(key: String) -> String { "{\t\"key\": \"\(key)\"}" }
 
-  /// The members are syntax without quotes, so the sample's own form needs no escapes. It has a
-  /// comma before the brace, which its clients expect.
+  /// The members are syntax without quotes, so the sample's format needs no escapes. It has a comma
+  /// before the brace, which its clients expect.
   public static func tokenReply(pool: String, identityID: String, token: String) -> String {
     "{\"identityPoolId\": \"\(pool)\", \"identityId\": \"\(identityID)\", \"token\": \"\(token)\",}"
   }

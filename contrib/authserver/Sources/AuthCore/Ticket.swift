@@ -1,7 +1,7 @@
 import CredCore
 
 /// A secret that the server gives out and later finds again by its id: `crh1_ID_SECRET`. The
-/// database keeps the secret's hash alone. A secret of 256 random bits needs no slow hash.
+/// database keeps only a hash of the secret. A secret of 256 random bits needs no slow hash.
 public struct Ticket: Sendable, Equatable {
   public enum Kind: String, Sendable {
     case host = "crh1"

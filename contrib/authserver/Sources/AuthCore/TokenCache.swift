@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// Tokens of Cognito's for reuse, in memory alone: of the same host, user, pool, logins and
-/// duration, while more than half of their life is left.
+/// Tokens of Cognito for reuse, only in memory. A token is reused for the same host, user, pool,
+/// logins and duration, while more than half of its life is left.
 public struct TokenCache: Sendable {
   public struct Key: Sendable, Hashable {
     public var host: String
@@ -59,7 +59,7 @@ public struct TokenCache: Sendable {
     tokens[key] = token
   }
 
-  /// The user's identity has changed: no older token is handed out again.
+  /// The user's identity has changed, so no older token is handed out again.
   public mutating func forget(_ user: Identifier) {
     tokens = tokens.filter { $0.key.user != user }
   }
