@@ -3,8 +3,8 @@ public import AuthCore
 extension AuthStore {
   /// Takes up to `wanted` calls out of the bucket that all servers share.
   ///
-  /// - Parameter time: in place of the database's clock. Servers' own clocks do not count: one that
-  ///   is ahead would keep the bucket empty for the others.
+  /// - Parameter time: in place of the database's clock. Servers' clocks do not count: a clock that
+  ///   is ahead would keep the bucket empty for the other servers.
   public func takeQuota(_ wanted: Int, rate: Int, at time: Timestamp? = nil) async throws -> Int {
     let (lock, clock) = (database.dialect.forUpdate, database.dialect.clock)
     return try await database.write { connection in
@@ -30,7 +30,7 @@ extension AuthStore {
 
   /// Counts a try to sign in, before its password is looked at.
   ///
-  /// - Returns: how long it must wait instead; nil where it may go ahead.
+  /// - Returns: how long the try must wait; nil if it may go ahead.
   public func beginGuess(_ keys: Guesses.Keys, now: Timestamp) async throws -> Interval? {
     let lock = database.dialect.forUpdate
     do {
@@ -88,7 +88,7 @@ extension AuthStore {
     }
   }
 
-  /// Removes what has ended, in small pieces, so that nobody waits for it.
+  /// Removes rows that have ended, in small pieces, so that nobody waits for it.
   public func sweep(now: Timestamp) async throws {
     let guesses = now.milliseconds - Limits.guessMemory.milliseconds
     let sources = now.milliseconds - Limits.sourceMemory.milliseconds

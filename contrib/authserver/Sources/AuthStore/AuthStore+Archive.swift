@@ -1,9 +1,9 @@
 public import AuthCore
 
 extension AuthStore {
-  /// Where each chain starts that was archived: its last entry that is in an archive.
+  /// Where each archived chain starts: at the last entry of it that is in an archive.
   public func auditStarts() async throws -> [AuditHead] {
-    // A copy of an earlier version, which is only read, has none.
+    // A copy of an earlier version, which is only read, has no such table.
     guard try await version() >= Migrations.versionWithArchives else { return [] }
     let rows = try await database.read {
       try $0.run("SELECT chain, sequence, hash FROM audit_starts ORDER BY chain")
@@ -11,9 +11,11 @@ extension AuthStore {
     return try rows.map(Self.head)
   }
 
-  /// Hands over the entries that are older than a time: of each chain up to the first that is not.
+  /// Hands over the old entries: of each chain the entries before the first one that is not older
+  /// than `time`.
   ///
-  /// - Returns: where the chains start once these entries are gone. Throws where one is broken.
+  /// - Returns: where the chains start once these entries are gone.
+  /// - Throws: if a chain is broken.
   public func oldEntries(
     before time: Timestamp, _ take: (AuditEntry) throws -> Void
   ) async throws -> [AuditHead] {
@@ -38,10 +40,10 @@ extension AuthStore {
     return new
   }
 
-  /// Lets chains start behind the entries that an archive holds now; `removeArchived` then removes
-  /// them.
+  /// Lets chains start behind the entries that an archive holds now. `removeArchived` then removes
+  /// these entries.
   ///
-  /// - Returns: false where another archive was made meanwhile.
+  /// - Returns: false if another archive was made meanwhile.
   public func startAudit(
     after new: [AuditHead], insteadOf old: [AuditHead], trail: AuditTrail
   ) async throws -> Bool {
@@ -62,10 +64,10 @@ extension AuthStore {
     }
   }
 
-  /// Removes the entries that an archive holds, in small pieces, so that nobody waits for it. What broke
-  /// off goes on at the next call.
+  /// Removes the entries that an archive holds, in small pieces, so that nobody waits for it. If it
+  /// breaks off, the next call goes on.
   ///
-  /// - Returns: how many there were.
+  /// - Returns: how many entries there were.
   @discardableResult
   public func removeArchived() async throws -> Int {
     var all = 0
@@ -75,10 +77,10 @@ extension AuthStore {
     return all
   }
 
-  /// The place is kept: in PostgreSQL, whoever looks for the first entry reads all that were removed
-  /// before it.
+  /// Keeps the place up to which entries were removed. Without it, PostgreSQL would look for the
+  /// first entry by reading all entries that were removed before it.
   ///
-  /// - Returns: nil where nothing was left.
+  /// - Returns: nil if no entry was left.
   private func removePiece(of chain: String) async throws -> Int? {
     let lock = database.dialect.forUpdate
     return try await database.write { connection in

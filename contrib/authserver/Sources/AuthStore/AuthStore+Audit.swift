@@ -1,6 +1,6 @@
 public import AuthCore
 
-/// What is written to the audit with an act, in one transaction: both or neither.
+/// What is written to the audit with an act, in one transaction: both are written, or neither.
 public struct AuditTrail: Sendable, Equatable {
   public var chain: String
   public var note: AuditNote
@@ -12,12 +12,12 @@ public struct AuditTrail: Sendable, Equatable {
 }
 
 extension AuthStore {
-  /// Writes, and appends to the audit where that did something.
+  /// Writes. If that has done something, appends to the audit too.
   ///
   /// - Parameters:
   ///   - trail: nil for what the audit need not know.
   ///   - isUrgent: on a full disk too.
-  ///   - hasActed: whether an outcome is one for the audit.
+  ///   - hasActed: whether an outcome belongs in the audit.
   func write<T: Sendable>(
     _ trail: AuditTrail?, isUrgent: Bool = false,
     where hasActed: @escaping @Sendable (T) -> Bool,
@@ -26,7 +26,7 @@ extension AuthStore {
     try await write(noting: { hasActed($0) ? trail : nil }, isUrgent: isUrgent, body)
   }
 
-  /// The same where what is noted depends on what was done.
+  /// Writes, and appends a note that depends on what was done.
   func write<T: Sendable>(
     noting trail: @escaping @Sendable (T) -> AuditTrail?, isUrgent: Bool = false,
     _ body: @escaping @Sendable (any SQLConnection) throws -> T
@@ -42,7 +42,7 @@ extension AuthStore {
     return isUrgent ? try await database.writeUrgently(write) : try await database.write(write)
   }
 
-  /// The same for an act that says whether it did something.
+  /// Writes. If `body` says that it has done something, appends to the audit too.
   func write(
     _ trail: AuditTrail?, isUrgent: Bool = false,
     _ body: @escaping @Sendable (any SQLConnection) throws -> Bool
@@ -121,7 +121,7 @@ extension AuthStore {
     return (head, isDone ?? false)
   }
 
-  /// The end of a chain, to which nobody else appends meanwhile.
+  /// The end of a chain, locked so that nobody else appends meanwhile.
   private static func lockHead(
     of chain: String, _ lock: String, _ connection: any SQLConnection
   ) throws -> AuditHead {
@@ -166,7 +166,7 @@ extension AuthStore {
     AuditHead(chain: try row.text(0), sequence: try row.integer(1), hash: try row.text(2))
   }
 
-  /// The recorded end of one chain; nil where it has none yet.
+  /// The recorded end of one chain; nil if the chain has none yet.
   public func auditHead(of chain: String) async throws -> AuditHead? {
     try await auditHeads().first { $0.chain == chain }
   }
@@ -211,10 +211,10 @@ public struct AuditFilter: Sendable, Equatable {
 
 extension AuthStore {
   private static let auditColumns = "chain, sequence, time, event, detail, previous, hash"
-  /// Entries that one statement looks at: PostgreSQL ends one that takes long.
+  /// How many entries one statement looks at. PostgreSQL ends a statement that takes long.
   private static let auditPage = 20_000
 
-  /// The latest entries that are asked for, the earliest first.
+  /// The latest entries that fit the filter, the earliest first.
   public func auditEntries(
     latest limit: Int, _ filter: AuditFilter = AuditFilter()
   ) async throws -> [AuditEntry] {
@@ -254,7 +254,7 @@ extension AuthStore {
       detail: try row.text(4), previous: try row.text(5), hash: try row.text(6))
   }
 
-  /// The next entries of a chain in their order; none behind its end.
+  /// The next entries of a chain in their order; none after its end.
   public func auditPage(of chain: String, after sequence: Int64) async throws -> [AuditEntry] {
     try await database.read { connection in
       try connection.run(

@@ -1,11 +1,11 @@
 public import AuthCore
 
 extension AuthStore {
-  /// Follows every chain: those that are in archives from where the archive ends.
+  /// Follows every chain. A chain with archived entries is followed from the end of its archive.
   ///
   /// - Parameters:
   ///   - heads: ends of chains that the log has kept.
-  ///   - archives: what the archives that were given hold.
+  ///   - archives: what the given archives hold.
   /// - Returns: the ends, and what is wrong.
   public func verifyAudit(
     heads: [AuditHead], archives: [ArchivedChain] = []
@@ -29,7 +29,7 @@ extension AuthStore {
     return (ends, faults)
   }
 
-  /// One after the other: to look at all entries at once takes longer than a statement may.
+  /// One page after the other: a statement may not take as long as all entries would.
   private func storedChains() async throws -> [String] {
     var chains: [String] = []
     while true {
@@ -64,7 +64,7 @@ extension AuthStore {
     return verifier
   }
 
-  /// What is wrong with the archives of one chain, which reach back from its start.
+  /// What is wrong with the archives of one chain. They reach back from the chain's start.
   private static func faults(
     of archives: [ArchivedChain], before start: AuditHead, _ heads: [AuditHead]
   ) -> [String] {
@@ -78,7 +78,7 @@ extension AuthStore {
         "an archive has entries \(other.start.sequence + 1) to \(other.end.sequence) of chain "
           + "\(start.chain), and neither the audit nor another archive goes on from there")
     }
-    // Whoever writes the database could say of any entries that they were archived.
+    // A person who can write the database could say of any entries that they were archived.
     let missing = heads.filter { head in
       head.chain == start.chain && head.sequence > 0 && head.sequence < start.sequence
         && !archives.contains { $0.holds(head) }

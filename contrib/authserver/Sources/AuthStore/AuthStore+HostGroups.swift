@@ -18,7 +18,7 @@ extension AuthStore {
     }
   }
 
-  /// Throws ``StoreError/conflict`` where there is a group of that name.
+  /// Throws ``StoreError/conflict`` if there is a group of that name.
   public func add(_ group: HostGroup, trail: AuditTrail? = nil) async throws {
     _ = try await write(trail) { connection in
       try connection.run(
@@ -29,12 +29,13 @@ extension AuthStore {
     }
   }
 
-  /// Changes what its hosts may do.
+  /// Changes what the hosts of a group may do.
   ///
   /// - Parameters:
-  ///   - avoidsAccounts: throws ``CoveredAccount`` where one of its hosts would speak for one.
-  ///   - trail: of what was changed; nil where nothing was.
-  /// - Returns: nil where there is no such group.
+  ///   - avoidsAccounts: throws ``CoveredAccount`` if a host of the group would speak for an
+  ///     account.
+  ///   - trail: the note of what was changed; nil if nothing was.
+  /// - Returns: nil if there is no such group.
   public func change(
     group name: String, avoidsAccounts: Bool = false,
     trail: @escaping @Sendable (Change<HostGroup>) -> AuditTrail? = { _ in nil },
@@ -64,7 +65,7 @@ extension AuthStore {
     case hasHosts([String])
   }
 
-  /// Removes a group without hosts. Those that are revoked do not count.
+  /// Removes a group without hosts. Revoked hosts do not count.
   public func remove(group name: String, trail: AuditTrail? = nil) async throws -> Removal {
     try await write(trail, where: { $0 == .done }) { connection in
       let hosts = try connection.run(

@@ -2,8 +2,8 @@ public import AuthCore
 
 /// Who asks, and what a callback is decided by.
 extension AuthStore {
-  /// Nil where no host that is enrolled has this proof. Its validity in time is for
-  /// ``Vouching`` to decide.
+  /// What a callback is decided by. Nil if no enrolled host has this proof. ``Vouching`` decides
+  /// whether the proof is valid at this time.
   public func facts(
     of proof: HostProof, session: Ticket?, user: String, pool: String, now: Timestamp
   ) async throws -> CallbackFacts? {
@@ -29,7 +29,7 @@ extension AuthStore {
     try await row(of: proof, Self.alone, [], now).map(Self.enrolment)
   }
 
-  /// What finds a host with more columns of more tables, by either proof.
+  /// The statements that find a host by either proof, with more columns of more tables.
   private struct Statements {
     let byCertificate: String
     let byTicket: String
@@ -87,7 +87,7 @@ extension AuthStore {
       /// The id of a token with another secret.
       case wrong
       case revoked
-      /// By a second token, whose overlap is over.
+      /// A second token has replaced this one, and the time in which both count is over.
       case replaced
       /// A certificate from before the host was enrolled anew.
       case outdated

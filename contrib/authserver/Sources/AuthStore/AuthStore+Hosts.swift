@@ -41,9 +41,9 @@ extension AuthStore {
     }
   }
 
-  /// Hosts whose enrolment has not ended and will, the first to end first.
+  /// Hosts with an enrolment that will end, the first to end first.
   ///
-  /// - Parameter limit: the next ones alone.
+  /// - Parameter limit: how many hosts at most.
   public func ends(
     after now: Timestamp, before last: Timestamp, limit: Int = .max
   ) async throws -> [(name: String, end: Timestamp)] {
@@ -58,10 +58,10 @@ extension AuthStore {
     }
   }
 
-  /// Enrols a host. One that was revoked may be enrolled anew under its name.
+  /// Enrols a host. A revoked host may be enrolled anew under its name.
   ///
-  /// - Parameter avoidsAccounts: throws ``CoveredAccount`` where the host would speak for one.
-  /// - Returns: whether it was enrolled before.
+  /// - Parameter avoidsAccounts: throws ``CoveredAccount`` if the host would speak for an account.
+  /// - Returns: whether the host was enrolled before.
   @discardableResult
   public func enrol(
     _ host: Enrolment, token: Ticket?, avoidsAccounts: Bool = false, trail: AuditTrail? = nil
@@ -73,7 +73,7 @@ extension AuthStore {
           .optional(host.group?.name), .optional(host.expires?.milliseconds),
           .integer(host.created.milliseconds), .text(host.name),
         ]
-      // A token that was stolen before the host was revoked is still known as this host's.
+      // If a token was stolen before the host was revoked, the audit still knows it as this host's.
       try connection.run(
         """
         UPDATE host_tokens SET expires = created WHERE host IN
@@ -85,7 +85,8 @@ extension AuthStore {
           host_group = ?, expires = ?, created = ?, revoked = NULL, certificates_from = ?
           WHERE name = ? AND revoked IS NOT NULL RETURNING name
         """,
-        // A certificate that was stolen before counts no longer. Its times are whole seconds.
+        // A certificate that was stolen before this does not count any more. Certificates have
+        // times in whole seconds.
         values.dropLast() + [
           .integer(host.created.milliseconds / 1000 * 1000), .text(host.name),
         ])
@@ -102,7 +103,7 @@ extension AuthStore {
     }
   }
 
-  /// A token has no end of its own until another one takes its place: the enrolment's end is its end.
+  /// A token ends with the enrolment. It gets another end only when another token takes its place.
   private static func add(
     _ token: Ticket, to host: String, _ now: Timestamp, _ connection: any SQLConnection
   ) throws {
@@ -121,12 +122,12 @@ extension AuthStore {
     ).first.map(enrolment)
   }
 
-  /// Changes an enrolment; its tokens stay.
+  /// Changes an enrolment. Its tokens stay.
   ///
   /// - Parameters:
   ///   - avoidsAccounts: as in ``enrol(_:token:avoidsAccounts:trail:)``.
-  ///   - trail: of what was changed; nil where nothing was.
-  /// - Returns: nil where no such host is enrolled.
+  ///   - trail: the note of what was changed; nil if nothing was.
+  /// - Returns: nil if no such host is enrolled.
   public func change(
     host name: String, avoidsAccounts: Bool = false,
     trail: @escaping @Sendable (Change<Enrolment>) -> AuditTrail? = { _ in nil },
@@ -151,11 +152,11 @@ extension AuthStore {
     }
   }
 
-  /// Gives a second token. The earlier ones live on until `overlap` is over, and no longer than they
-  /// would have without this, or than the enrolment does.
+  /// Gives a second token. The earlier tokens live on until `overlap` is over. They live no longer
+  /// than they would have without the second token, and no longer than the enrolment.
   ///
-  /// - Parameter expires: the enrolment's new end, where one is asked for.
-  /// - Returns: nil where no such host is enrolled.
+  /// - Parameter expires: the enrolment's new end, if one is asked for.
+  /// - Returns: nil if no such host is enrolled.
   public func rotate(
     host name: String, token: Ticket, earlierUntil overlap: Timestamp, expires: Lifetime? = nil,
     now: Timestamp, trail: @escaping @Sendable (Rotation) -> AuditTrail? = { _ in nil }
@@ -182,7 +183,7 @@ extension AuthStore {
 
   /// Takes a host's tokens and sign-ins away.
   ///
-  /// - Returns: false where no such host is enrolled.
+  /// - Returns: false if no such host is enrolled.
   public func revoke(
     host name: String, now: Timestamp, trail: AuditTrail? = nil
   ) async throws -> Bool {
@@ -190,7 +191,8 @@ extension AuthStore {
       let rows = try connection.run(
         "UPDATE hosts SET revoked = ? WHERE name = ? AND revoked IS NULL RETURNING name",
         .integer(now.milliseconds), .text(name))
-      // Their rows stay for a while: by them the audit names whose an ended token was.
+      // The rows of ended tokens stay for a while. By them the audit names the host of an ended
+      // token.
       try connection.run(
         "UPDATE host_tokens SET expires = ? WHERE host = ? AND (expires IS NULL OR expires > ?)",
         .integer(now.milliseconds), .text(name), .integer(now.milliseconds))
@@ -208,7 +210,7 @@ public struct Change<Value: Sendable & Equatable>: Sendable, Equatable {
 
 /// What a second token means for the first.
 public struct Rotation: Sendable, Equatable {
-  /// The end of the last of the earlier tokens, which may be past; nil where there is none.
+  /// The latest end of the earlier tokens, which may be past; nil if there are none.
   public let earlierUntil: Timestamp?
   public let expiredBefore: Timestamp?
   /// The enrolment's end now.

@@ -33,10 +33,10 @@ extension AuthStore {
     }
   }
 
-  /// Reserves a guest's identity for a user. Two hosts may claim one at the same moment, when Cognito
-  /// shows no user on it to either of them.
+  /// Reserves a guest's identity for a user. Two hosts may claim the identity at the same moment,
+  /// while Cognito shows no user on it to either of them.
   ///
-  /// - Returns: false where it is reserved for somebody else.
+  /// - Returns: false if it is reserved for another user.
   public func adopt(
     _ identityID: String, pool: String, for user: Identifier
   ) async throws -> Bool {
@@ -53,9 +53,9 @@ extension AuthStore {
     }
   }
 
-  /// Keeps identities and writes to the audit, at once. What returns is on disk.
+  /// Keeps identities and writes to the audit, at once. When this returns, both are on disk.
   ///
-  /// - Parameter end: of the chain, when the caller last wrote to it; nil where that is not known.
+  /// - Parameter end: the end of the chain after the caller's last entry; nil if it is not known.
   /// - Returns: the end of the chain.
   @discardableResult
   public func commit(

@@ -24,7 +24,7 @@ extension AuthStore {
     }
   }
 
-  /// Whether an invitation is good for that name, before anything is spent on it.
+  /// Whether an invitation is good for that name. It is asked before anything is spent on the name.
   public func isInvited(
     _ user: Identifier, by invitation: Ticket, now: Timestamp
   ) async throws -> Bool {
@@ -63,7 +63,7 @@ extension AuthStore {
 
   /// Takes the open invitations for a name back.
   ///
-  /// - Returns: false where there is none.
+  /// - Returns: false if there is none.
   public func revokeInvitations(
     for name: String, now: Timestamp, trail: AuditTrail? = nil
   ) async throws -> Bool {

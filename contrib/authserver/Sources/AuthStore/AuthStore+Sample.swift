@@ -48,9 +48,9 @@ extension AuthStore {
 
   /// Gives a device a new key.
   ///
-  /// - Parameter password: what is kept of the user's.
-  /// - Returns: false where the device is another user's, or the password was changed or the user
-  ///   disabled meanwhile.
+  /// - Parameter password: what the server keeps of the user's password.
+  /// - Returns: false if the device is another user's. Also false if the password was changed, or
+  ///   the user disabled, meanwhile.
   public func keep(
     _ device: SampleDevice, password: String, trail: AuditTrail? = nil
   ) async throws -> Bool {
@@ -84,7 +84,7 @@ extension AuthStore {
     }
   }
 
-  /// False where this user has shown the same signature before: it was replayed.
+  /// False if this user has shown the same signature before: it was replayed.
   public func useSignature(
     _ signature: String, of identifier: String, now: Timestamp
   ) async throws -> Bool {

@@ -1,10 +1,10 @@
-/// Which version the schema has, and whose the database is.
+/// Which version the schema has, and which program the database belongs to.
 extension AuthStore {
   /// The version that this program wants.
   public static var schemaVersion: Int { Migrations.steps.count }
 
-  /// Brings the schema up to date. Several servers may do so at once. Where it is, nothing is written,
-  /// and no right to make tables is needed.
+  /// Brings the schema up to date. Several servers may do so at once. If the schema is up to date
+  /// already, nothing is written, and no right to make tables is needed.
   ///
   /// - Returns: the version before.
   @discardableResult
@@ -18,7 +18,7 @@ extension AuthStore {
     }
     return try await database.write { connection in
       if dialect == .postgres {
-        // A number of this program's own; the lock ends with the transaction.
+        // A number that only this program uses. The lock ends with the transaction.
         _ = try connection.run("SELECT pg_advisory_xact_lock(7205759403792793)")
       }
       try connection.run(
@@ -37,9 +37,9 @@ extension AuthStore {
     }
   }
 
-  /// Throws where this program's statements do not fit the schema.
+  /// Throws if this program's statements do not fit the schema.
   ///
-  /// - Parameter isReading: what reads the audit alone knows the earlier versions too.
+  /// - Parameter isReading: whether only the audit is read. Then earlier versions fit too.
   public func checkSchema(isReading: Bool = false) async throws {
     let version = try await version()
     try Self.checkKnown(version)
@@ -82,7 +82,8 @@ extension AuthStore {
     }
   }
 
-  /// The version of the schema; 0 in an empty database. Throws where the database is another program's.
+  /// The version of the schema; 0 in an empty database. Throws if the database is another
+  /// program's.
   public func version() async throws -> Int {
     let dialect = database.dialect
     return try await database.read { try Self.version($0, dialect) }

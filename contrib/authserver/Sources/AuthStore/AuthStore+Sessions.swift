@@ -12,11 +12,11 @@ extension AuthStore {
 
   /// Opens a sign-in for a password that was found right on a host.
   ///
-  /// That takes a moment, in which the password may be changed, the user disabled or deleted, or the
-  /// host revoked: the sign-in is too late then.
+  /// The check took a moment. In it the password may have been changed, the user disabled or
+  /// deleted, or the host revoked. Then the sign-in is too late.
   ///
-  /// - Parameter password: what is kept of it.
-  /// - Returns: false where it is too late.
+  /// - Parameter password: what the server keeps of the password.
+  /// - Returns: false if it is too late.
   public func open(
     _ session: SignInSession, on host: Enrolment, password: String, trail: AuditTrail? = nil
   ) async throws -> Bool {
@@ -38,8 +38,8 @@ extension AuthStore {
     }
   }
 
-  /// Whether this is what is kept of the user's password, and the user is not disabled. The row is
-  /// locked.
+  /// Whether this is what the server keeps of the user's password, and the user is not disabled.
+  /// Locks the row.
   static func isStill(
     _ password: String, of identifier: String, _ lock: String, _ connection: any SQLConnection
   ) throws -> Bool {
@@ -49,7 +49,7 @@ extension AuthStore {
     return try user.map { try $0.optionalText(0) == password && $0.integer(1) == 0 } ?? false
   }
 
-  /// Nil where there is no such sign-in on that host.
+  /// The sign-in; nil if the host has no such sign-in.
   public func close(
     session: Ticket, host: String, now: Timestamp
   ) async throws -> (identifier: String, provider: String)? {

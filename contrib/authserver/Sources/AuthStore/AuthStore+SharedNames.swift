@@ -7,17 +7,20 @@ public struct CoveredAccount: Error, Equatable, Sendable {
 }
 
 extension AuthStore {
-  /// Whoever registers a name, or lets a host speak for it, looks for the other within a transaction,
-  /// and neither sees what the other one has not committed: one after the other.
+  /// Lets only one transaction at a time change names. A transaction that registers a name looks
+  /// for a host that speaks for it, and the other way round. Neither transaction sees what the
+  /// other has not committed.
   static func lockNames(_ dialect: SQLDialect, _ connection: any SQLConnection) throws {
     guard dialect == .postgres else { return }
-    // A number of this program's own; the lock ends with the transaction.
+    // A number that only this program uses. The lock ends with the transaction.
     try connection.run("SELECT pg_advisory_xact_lock(7205759403792794)")
   }
 
   /// Looks at hosts as they are now, within the transaction that has changed them.
   ///
-  /// - Parameter column: whose value is the name, of those hosts that are looked at.
+  /// - Parameters:
+  ///   - column: the column by which the hosts are chosen.
+  ///   - name: its value in the chosen hosts.
   static func checkAccounts(
     _ column: String, _ name: String, _ dialect: SQLDialect, _ connection: any SQLConnection
   ) throws {
@@ -41,8 +44,8 @@ extension AuthStore {
     }
   }
 
-  /// The accounts that a pattern may cover. The indexes find them: until this ends, no other
-  /// transaction can register a name, or enrol a host.
+  /// The accounts that a pattern may cover. The indexes find them. Until this transaction ends, no
+  /// other transaction can register a name, or enrol a host.
   private static func accounts(
     near word: String, of host: String, _ dialect: SQLDialect, _ connection: any SQLConnection
   ) throws -> [String] {
@@ -50,14 +53,14 @@ extension AuthStore {
     let prefix = Identifier.Kind.account.prefix
     // Names with shared names, and those from before.
     let values = [prefix + folded, plain, prefix + plain].flatMap { start -> [SQLValue] in
-      // No name has this noncharacter, and none that begins so lies behind it.
+      // No name has this noncharacter, and no name with this beginning comes after it.
       isWhole ? [.text(start)] : [.text(start), .text(start + "\u{10FFFF}")]
     }
     return try connection.run(accountsNear(isWhole: isWhole, dialect), values)
       .map { try $0.text(0) }
   }
 
-  /// The statement that finds them: by a whole name, or by how names begin.
+  /// The statement that finds these accounts: by a whole name, or by how names begin.
   static func accountsNear(isWhole: Bool, _ dialect: SQLDialect) -> String {
     let conditions = ["unique_key", "identifier", "identifier"].map { column in
       guard !isWhole else { return "\(column) = ?" }
@@ -68,8 +71,8 @@ extension AuthStore {
       + "(\(conditions.joined(separator: " OR ")))"
   }
 
-  /// The host whose enrolment covers a name, also where it was revoked: Cognito has an identity for the
-  /// name still.
+  /// The host with an enrolment that covers a name. A revoked host counts too, because Cognito
+  /// still has an identity for the name.
   static func covering(
     _ user: Identifier, _ dialect: SQLDialect, _ connection: any SQLConnection
   ) throws -> String? {

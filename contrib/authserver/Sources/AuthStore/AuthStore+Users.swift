@@ -20,7 +20,7 @@ extension AuthStore {
     }
   }
 
-  /// Finds a registered user by name, whatever its case; the very name counts first.
+  /// Finds a registered user by name, whatever its case. A user with exactly this name comes first.
   public func user(matching identifier: Identifier) async throws -> UserRecord? {
     try await database.read { connection in
       let users = try connection.run(
@@ -76,7 +76,7 @@ extension AuthStore {
     }
   }
 
-  /// Ends the user's sign-ins too. False where there is no such user.
+  /// Ends the user's sign-ins too. False if there is no such user.
   public func setPassword(
     _ password: String, of identifier: String, trail: AuditTrail? = nil
   ) async throws -> Bool {
@@ -89,7 +89,7 @@ extension AuthStore {
     }
   }
 
-  /// Renews a hash. False where the password was changed meanwhile.
+  /// Renews a hash. False if the password was changed meanwhile.
   public func replacePassword(
     _ old: String, by new: String, of identifier: String
   ) async throws -> Bool {
@@ -101,7 +101,7 @@ extension AuthStore {
     }
   }
 
-  /// Disabling ends the user's sign-ins too. False where there is no such user.
+  /// Disabling ends the user's sign-ins too. False if there is no such user.
   public func setDisabled(
     _ isDisabled: Bool, _ identifier: String, trail: AuditTrail? = nil
   ) async throws -> Bool {
@@ -129,14 +129,14 @@ extension AuthStore {
       .integer(now.milliseconds))
   }
 
-  /// Forgets a user's password, devices and sign-ins. The audit keeps what was.
+  /// Forgets a user's password, devices and sign-ins. The audit keeps its entries.
   ///
-  /// The name stays taken, and the user refused, because Cognito still has its identity: who registered
-  /// the name next would come into that. It holds for names that hosts vouch for too, which people may
-  /// register once `shared_names` is set.
+  /// The name stays taken, and the user is refused, because Cognito still has the identity of the
+  /// name: the next person who registered the name would get this identity. Names that hosts vouch
+  /// for stay taken too, because people may register them once `shared_names` is set.
   ///
-  /// - Parameter freesName: the name may be registered again.
-  /// - Returns: false where there is no such user.
+  /// - Parameter freesName: whether the name may be registered again.
+  /// - Returns: false if there is no such user.
   public func delete(
     user identifier: String, freesName: Bool = false, trail: AuditTrail? = nil
   ) async throws -> Bool {

@@ -37,7 +37,7 @@ public struct AuthStore: Sendable {
   /// Writes a copy of the state of one moment into an empty file that is open. Only SQLite does that.
   public func copy(to descriptor: Int32) async throws { try await database.copy(to: descriptor) }
 
-  /// Keeps room on the disk for what takes rights away.
+  /// Keeps room on the disk for acts that take rights away.
   public func keepReserve() async { await database.keepReserve() }
 
   public func close() async { await database.close() }

@@ -1,16 +1,17 @@
 import Glibc
 
-/// A file beside the database, of no use but its size: cut shorter, it makes room on a full disk for
-/// what takes rights away.
+/// A file beside the database. Only its size is of use: when it is cut shorter, a full disk has
+/// room for acts that take rights away.
 struct DiskReserve: Sendable {
   private let path: String
   private static let size = 4 << 20
-  /// What one transaction of that kind takes, and more: it is tried again with the next piece.
+  /// More than one transaction of that kind takes. If it is not enough, the transaction is tried
+  /// again with the next piece.
   private static let piece = 256 << 10
 
   init(beside database: String) { path = database + ".reserve" }
 
-  /// Makes the file as long as it should be. Where the disk is nearly full it stays as it is.
+  /// Makes the file as long as it should be. If the disk is nearly full, the file stays as it is.
   func keep() {
     let file = unsafe open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { return }
@@ -20,7 +21,7 @@ struct DiskReserve: Sendable {
       UInt64(space.f_bavail) * UInt64(space.f_frsize) > UInt64(2 * Self.size),
       posix_fallocate(file, 0, off_t(Self.size)) != 0
     else { return }
-    // A file system that keeps no room for a file.
+    // This file system keeps no room for a file.
     _ = ftruncate(file, 0)
   }
 

@@ -1,4 +1,5 @@
-/// The schema, one step a version. A step that was released is never changed; a new one follows it.
+/// The schema, with one step for each version. A released step is never changed; a new step follows
+/// it.
 enum Migrations {
   static let steps: [@Sendable (SQLDialect) -> [String]] = [
     first, { _ in adoptions }, { _ in groups }, archives, bytewiseNames, { _ in bounds },
@@ -69,7 +70,7 @@ enum Migrations {
     "CREATE TABLE audit_heads (chain TEXT PRIMARY KEY, sequence BIGINT NOT NULL, hash TEXT NOT NULL)",
   ]
 
-  /// Guests' identities, and who was the first to take each of them over.
+  /// Guests' identities, and the first user who took each identity over.
   private static let adoptions = [
     """
     CREATE TABLE adoptions (
@@ -78,8 +79,8 @@ enum Migrations {
     """
   ]
 
-  /// Groups of hosts. A token has no end of its own any more until another one takes its place, so that
-  /// the enrolment's end can be changed.
+  /// Groups of hosts. A token now has no end until another token takes its place, so that the
+  /// enrolment's end can be changed.
   private static let groups = [
     """
     CREATE TABLE host_groups (
@@ -91,7 +92,7 @@ enum Migrations {
     UPDATE host_tokens SET expires = NULL
     WHERE expires = (SELECT h.expires FROM hosts h WHERE h.name = host_tokens.host)
     """,
-    // ẞ was another letter than ß until now. Where both names are taken, each stays as it is.
+    // ẞ was another letter than ß until now. If both names are taken, each stays as it is.
     """
     UPDATE users SET unique_key = REPLACE(unique_key, 'ß', 'ss')
     WHERE kind <> 'vouched' AND unique_key LIKE '%ß%' AND NOT EXISTS (
@@ -100,7 +101,7 @@ enum Migrations {
     """,
   ]
 
-  /// Entries may go once they are in an archive: the chain starts behind it then.
+  /// Entries may go once they are in an archive. Then the chain starts behind the archive.
   @Sendable private static func archives(_ dialect: SQLDialect) -> [String] {
     let table =
       "CREATE TABLE audit_starts (chain TEXT PRIMARY KEY, sequence BIGINT NOT NULL, hash TEXT NOT NULL)"
@@ -133,7 +134,8 @@ enum Migrations {
     ]
   }
 
-  /// How names begin is looked for in the order of their bytes. SQLite's indexes have that order.
+  /// The beginnings of names are looked up in the order of their bytes. SQLite's indexes have that
+  /// order.
   @Sendable private static func bytewiseNames(_ dialect: SQLDialect) -> [String] {
     guard dialect == .postgres else { return [] }
     return ["identifier", "unique_key"].map {
@@ -141,8 +143,8 @@ enum Migrations {
     }
   }
 
-  /// From when on certificates count of a host that was enrolled anew; and up to where entries of the
-  /// audit that are in an archive were removed.
+  /// The time from which certificates of a newly enrolled host count, and the place up to which
+  /// archived entries of the audit were removed.
   private static let bounds = [
     "ALTER TABLE hosts ADD COLUMN certificates_from BIGINT",
     "ALTER TABLE audit_starts ADD COLUMN removed BIGINT NOT NULL DEFAULT 0",

@@ -4,26 +4,25 @@ import Glibc
 
 /// One connection to PostgreSQL. Its calls block, each with a deadline.
 ///
-/// Unchecked, because libpq's handle is a pointer: the thread that took the connection out of the
-/// pool is the only one that uses it until it is back, and the pool's lock stands between two such
-/// threads.
+/// Unchecked, because libpq's handle is a pointer. Only the thread that took the connection out of
+/// the pool uses it, until the connection is back. The pool's lock stands between two such threads.
 @safe final class PostgresConnection: SQLConnection, @unchecked Sendable {
   private let handle: OpaquePointer
   private let time: Duration
-  /// Statements by their text: the name under which PostgreSQL has one prepared, or behind a pooler,
-  /// its text as PostgreSQL writes parameters.
+  /// Prepared statements by their text. The value is the name of the statement at PostgreSQL.
+  /// Behind a pooler, it is the text with parameters as PostgreSQL writes them.
   private var known: [String: String] = [:]
-  /// Whether a pooler, as PgBouncer, gives each transaction another session of PostgreSQL's: none keeps
-  /// a statement or a setting for the next one then.
+  /// Whether a pooler, such as PgBouncer, gives each transaction another session of PostgreSQL.
+  /// Then no session keeps a statement or a setting for the next transaction.
   private(set) var isPooled = false
-  /// Whether the last use came so far that PostgreSQL may have changed something.
+  /// Whether PostgreSQL may have changed something in the last use.
   private(set) var hasBegun = false
   /// PostgreSQL refuses to write: it has become a stand-by, or its disk is full.
   private(set) var isReadOnly = false
   let made = ContinuousClock.now
 
-  /// PostgreSQL's own limits: for a statement, for a lock, and for a program that went away in the
-  /// middle of a transaction. It gives up before this program does.
+  /// PostgreSQL's limits: for a statement, for a lock, and for a program that went away in the
+  /// middle of a transaction. PostgreSQL gives up before this program does.
   private static let limits = [
     ("statement_timeout", 4000), ("lock_timeout", 3000),
     ("idle_in_transaction_session_timeout", 15000),
@@ -31,11 +30,12 @@ import Glibc
 
   /// - Parameters:
   ///   - time: how long an answer may take.
-  ///   - isReading: of the URL's hosts any will do; else the first that can be written.
+  ///   - isReading: whether any of the URL's hosts will do. If not, the first host that can be
+  ///     written is used.
   init(url: String, time: Interval, isReading: Bool) throws {
     self.time = .milliseconds(time.milliseconds)
     let options = Self.limits.map { "-c \($0)=\($1)" }.joined(separator: " ")
-    // From here on `deinit` closes it, also where this throws.
+    // From here on `deinit` closes it, even if this throws.
     let attributes = isReading ? "any" : "read-write"
     var opened = try unsafe Self.connect(
       url, options + " -c client_min_messages=warning", attributes)
@@ -50,9 +50,9 @@ import Glibc
     guard unsafe PQstatus(handle) == CONNECTION_OK, unsafe PQsetnonblocking(handle, 1) == 0 else {
       throw StoreError.unavailable(reason)
     }
-    // libpq prints them on stderr, where each line is an object of the log.
+    // libpq would print notices on stderr, where each line must be an object of the log.
     unsafe PQsetNoticeProcessor(handle, { _, _ in }, nil)
-    // A pooler has a number of its own for the session.
+    // A pooler gives the session another number.
     isPooled = true
     let process = try run("SELECT pg_backend_pid()").first?.integer(0)
     isPooled = unsafe process != Int64(PQbackendPID(handle))
@@ -104,7 +104,7 @@ import Glibc
       _ = try run("COMMIT", [])
       return result
     } catch {
-      // A connection that waits for an answer still is not used again.
+      // A connection that still waits for an answer is not used again.
       if unsafe PQtransactionStatus(handle) == PQTRANS_INERROR
         || PQtransactionStatus(handle) == PQTRANS_INTRANS
       {
@@ -130,7 +130,7 @@ import Glibc
       case .null: nil
       }
     }
-    // A text ends at a null byte to PostgreSQL, which has none in texts at all.
+    // To PostgreSQL a text ends at a null byte, and no text has one.
     guard !texts.contains(where: { $0?.utf8.contains(0) ?? false }) else {
       throw StoreError.failed("a text holds a null byte")
     }
@@ -146,7 +146,7 @@ import Glibc
     return unsafe Self.rows(result)
   }
 
-  /// A statement is parsed once on each connection, where that is one to PostgreSQL itself.
+  /// If the connection leads to PostgreSQL itself, a statement is parsed once on it.
   private func prepare(_ sql: String) throws -> String {
     if let statement = known[sql] { return statement }
     var text = ""
@@ -246,7 +246,7 @@ import Glibc
   }
 }
 
-/// The texts as libpq takes them, which writes to none.
+/// The texts in the form that libpq takes. libpq writes to none of them.
 private func withConstants<R>(
   _ texts: [String?], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> R
 ) -> R {

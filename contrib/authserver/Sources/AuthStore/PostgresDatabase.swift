@@ -2,8 +2,7 @@ public import AuthCore
 import NIOPosix
 import Synchronization
 
-/// PostgreSQL, by libpq. Statements run on threads of their own, and connections that nobody uses
-/// wait in a pool for the next one.
+/// PostgreSQL, by libpq. Statements run on threads of this type. Unused connections wait in a pool.
 public final class PostgresDatabase: SQLDatabase {
   private let url: String
   private let time: Interval
@@ -15,10 +14,10 @@ public final class PostgresDatabase: SQLDatabase {
   public var dialect: SQLDialect { .postgres }
 
   /// - Parameters:
-  ///   - connections: open at once, at most.
-  ///   - time: how long to wait for one of them, and for an answer.
-  ///   - age: after which a connection is not used again.
-  ///   - isReading: a stand-by will do.
+  ///   - connections: how many are open at once, at most.
+  ///   - time: how long to wait for a connection, and for an answer.
+  ///   - age: the age after which a connection is not used again.
+  ///   - isReading: whether a stand-by will do.
   public init(
     url: String, connections: Int = 8, time: Interval = Limits.databaseTime,
     age: Interval = Limits.connectionAge, isReading: Bool = false
@@ -41,7 +40,7 @@ public final class PostgresDatabase: SQLDatabase {
     _ body: @escaping @Sendable (any SQLConnection) throws -> T
   ) async throws -> T? {
     do {
-      // Behind a pooler only a transaction has limits of its own.
+      // Behind a pooler only a transaction has limits.
       return try await onThread { try $0.isPooled ? nil : $0.read(body) }
     } catch StoreError.collided { return nil }
   }
@@ -49,7 +48,7 @@ public final class PostgresDatabase: SQLDatabase {
   public func write<T: Sendable>(
     _ body: @escaping @Sendable (any SQLConnection) throws -> T
   ) async throws -> T {
-    // Another transaction may have been in the way; after a few times the caller is told.
+    // Another transaction may have been in the way. After a few tries the caller is told.
     for _ in 0..<4 {
       do {
         return try await onThread { try $0.transaction(body) }
@@ -87,11 +86,11 @@ public final class PostgresDatabase: SQLDatabase {
     }
   }
 
-  /// Runs on a connection of the pool, or on a new one.
+  /// Runs on a connection of the pool, or on a new connection.
   ///
-  /// A restart of PostgreSQL breaks all connections of the pool, and a fail-over leaves them at a server
-  /// that only reads. The first use that sees it discards them all, and goes on with a new one if nothing
-  /// has happened yet.
+  /// A restart of PostgreSQL breaks all connections of the pool. After a fail-over, they lead to a
+  /// server that only reads. The first use that sees it discards all of them. If nothing has
+  /// happened yet, it goes on with a new connection.
   private func use<T>(_ body: (PostgresConnection) throws -> T) throws -> T {
     while let connection = idle.withLock({ $0.popLast() }) {
       guard connection.isUsable, ContinuousClock.now - connection.made < age else { continue }

@@ -1,5 +1,5 @@
-/// A value of a column. The schema has texts and whole numbers alone, so that both databases mean
-/// the same by it.
+/// A value of a column. The schema has only texts and whole numbers, which mean the same to both
+/// databases.
 public enum SQLValue: Sendable, Equatable {
   case text(String)
   case integer(Int64)
@@ -43,11 +43,11 @@ public enum StoreError: Error, Equatable, CustomStringConvertible {
   case full(String)
   /// It is not this program's.
   case foreign(String)
-  /// Its schema is not the one that this program knows.
+  /// This program does not know the schema of the database.
   case otherSchema(String)
   /// The user that PostgreSQL knows this program as lacks a right.
   case denied(String)
-  /// Another transaction was in the way, and this one has changed nothing.
+  /// Another transaction was in the way. This transaction has changed nothing.
   case collided
   /// The row is there already.
   case conflict
@@ -99,14 +99,15 @@ public enum SQLDialect: Sendable {
   case sqlite
   case postgres
 
-  /// Behind a SELECT whose rows are then changed. SQLite has one writer at a time anyway.
+  /// The end of a SELECT if its rows are then changed. SQLite has one writer at a time anyway.
   var forUpdate: String { self == .postgres ? " FOR UPDATE" : "" }
 
-  /// The same for one table of several: PostgreSQL locks no row of an outer join that may be missing.
+  /// The end of a SELECT from several tables if rows of one table are then changed. PostgreSQL
+  /// cannot lock the rows of an outer join that may be missing.
   func forUpdate(of table: String) -> String { self == .postgres ? " FOR UPDATE OF \(table)" : "" }
 
-  /// One row: how many columns of this program's table of versions are there, and how many tables that
-  /// may not stand beside it where there is none.
+  /// A query with one row. It counts the columns of this program's table of versions. If there is
+  /// no such table, it counts the tables that may not stand beside it.
   var schemaTables: String {
     switch self {
     case .sqlite:
@@ -125,7 +126,7 @@ public enum SQLDialect: Sendable {
     }
   }
 
-  /// A column of texts in the order of their bytes, which is SQLite's anyway.
+  /// A column of texts in the order of their bytes. SQLite always has this order.
   func bytewise(_ column: String) -> String {
     self == .sqlite ? column : "\(column) COLLATE \"C\""
   }
@@ -135,7 +136,7 @@ public enum SQLDialect: Sendable {
     self == .sqlite ? "instr(\(column), ?) > 0" : "strpos(\(column), ?) > 0"
   }
 
-  /// The database's own clock, in milliseconds: the same for all servers.
+  /// The database's clock, in milliseconds. It is the same for all servers.
   var clock: String {
     switch self {
     case .sqlite: "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
@@ -144,8 +145,8 @@ public enum SQLDialect: Sendable {
   }
 }
 
-/// What runs statements, within one transaction. Parameters are written `?`, and values never stand
-/// in a statement's text.
+/// Runs statements within one transaction. Parameters are written `?`. Values never stand in a
+/// statement's text.
 public protocol SQLConnection {
   @discardableResult
   func run(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow]
@@ -163,18 +164,18 @@ public protocol SQLDatabase: Sendable {
   func read<T: Sendable>(
     _ body: @escaping @Sendable (any SQLConnection) throws -> T
   ) async throws -> T
-  /// Runs one statement that writes, without a transaction around it. Where the connection breaks it
-  /// may run twice, so the statement itself must say whether there is something to do.
+  /// Runs one statement that writes, without a transaction around it. If the connection breaks, the
+  /// statement may run twice. So the statement itself must say whether there is something to do.
   ///
-  /// - Returns: nil where a transaction is to do it.
+  /// - Returns: nil if a transaction is to do it.
   func writeAlone<T: Sendable>(
     _ body: @escaping @Sendable (any SQLConnection) throws -> T
   ) async throws -> T?
-  /// Reads and writes, all or nothing. What returns is on disk.
+  /// Reads and writes, all or nothing. When this returns, the changes are on disk.
   func write<T: Sendable>(
     _ body: @escaping @Sendable (any SQLConnection) throws -> T
   ) async throws -> T
-  /// The same for what must succeed on a full disk too: room is kept for it.
+  /// Reads and writes, like `write`, but must succeed on a full disk too: room is kept for it.
   func writeUrgently<T: Sendable>(
     _ body: @escaping @Sendable (any SQLConnection) throws -> T
   ) async throws -> T

@@ -4,8 +4,8 @@ import Glibc
 
 /// One connection to SQLite. Its calls block.
 ///
-/// Unchecked, because SQLite's handles are pointers: the thread that took the connection out of its
-/// lock is the only one that uses it until it is back.
+/// Unchecked, because SQLite's handles are pointers. Only the thread that took the connection out
+/// of its lock uses it, until the connection is back.
 @safe final class SQLiteConnection: SQLConnection, @unchecked Sendable {
   /// What a connection may do with its file.
   enum Use {
@@ -37,7 +37,7 @@ import Glibc
       }
       // Readers do not wait for the writer, nor the writer for readers.
       try run("PRAGMA journal_mode = WAL")
-      // A commit is on disk before it is answered, through a loss of power too.
+      // A commit is on disk before it is answered, and survives a loss of power.
       try run("PRAGMA synchronous = FULL")
     case .read: try run("PRAGMA query_only = ON")
     case .look: try readAlone()
@@ -51,14 +51,14 @@ import Glibc
       case .write, .read: SQLITE_OPEN_READWRITE
       case .look: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
       }
-    // From here on `deinit` closes it, also where this throws.
+    // From here on `deinit` closes it, even if this throws.
     let code = unsafe sqlite3_open_v2(name, &handle, access | SQLITE_OPEN_NOMUTEX, nil)
     guard code == SQLITE_OK else { throw failure(code) }
     _ = unsafe sqlite3_extended_result_codes(handle, 1)
   }
 
-  /// A file that was written in WAL mode wants a file of shared memory beside it. Where none can be
-  /// made, and nothing waits in the WAL, nobody writes the file either.
+  /// A file that was written in WAL mode needs a file of shared memory beside it. If none can be
+  /// made, and nothing waits in the WAL, nobody writes the database either.
   private func readAlone() throws {
     do { try run("SELECT COUNT(*) FROM sqlite_master") } catch StoreError.unavailable(let reason) {
       var wal = stat()
@@ -172,7 +172,7 @@ import Glibc
     let reason = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) } ?? "no reason"
     switch code & 0xFF {
     case SQLITE_CONSTRAINT:
-      // A trigger has its own words.
+      // A trigger says its error in other words.
       return code == auth_sqlite_constraint_trigger ? .failed(reason) : .conflict
     case SQLITE_FULL: return .full(path)
     // The shared memory beside the file could not grow.

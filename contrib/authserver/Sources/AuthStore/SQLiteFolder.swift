@@ -4,9 +4,9 @@ import Glibc
 
 /// Where a database of SQLite lies.
 public enum SQLiteFolder {
-  /// What is wrong with the folder of such a file; nil where it will do.
+  /// What is wrong with the folder of a database file; nil if it will do.
   ///
-  /// SQLite makes files beside the database, and maps one of them into memory: on another machine's
+  /// SQLite makes files beside the database, and maps one of them into memory. On another machine's
   /// disk, two machines would see two memories.
   public static func fault(of path: String) -> String? {
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
