@@ -1,8 +1,9 @@
 import FoundationEssentials
 import Glibc
 
-/// Who has called this program, for the audit. The kernel keeps the user of a login through `sudo` and
-/// `su`, and nobody but root can change it; a variable of the environment says what its owner likes.
+/// The person who has called this program, for the audit. The kernel keeps the user of a login
+/// through `sudo` and `su`, and only root can change it. A variable of the environment says
+/// whatever its owner likes.
 enum Administrator {
   static func name() -> String {
     let text = try? String(contentsOfFile: "/proc/self/loginuid", encoding: .utf8)

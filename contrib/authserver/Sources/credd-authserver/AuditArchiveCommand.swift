@@ -19,8 +19,8 @@ extension AuditCommand {
       let time = try AuditTime.read(before, "--before")
       guard time <= .now else { throw Failed("--before \(before) has not come yet", .usage) }
       _ = try common.read()
-      // Root's files are root's business, before it goes on as the database's owner: the server must have
-      // neither the key nor the archive.
+      // Root opens root's files before the command goes on as the database's owner: the server must
+      // have neither the key nor the archive.
       let key = try SigningKeyFile(key).read()
       let new = try NewFile(file)
       try await common.withStore { store, _ in
@@ -52,7 +52,8 @@ extension AuditCommand {
       }
     }
 
-    /// The entries go once the file is in its place; it is taken away where they stay for sure.
+    /// Removes the entries once the file is in its place. If it is sure that the entries stay, the
+    /// file is taken away.
     private static func start(
       _ store: AuthStore, _ heads: [AuditHead], _ starts: [AuditHead], _ trail: AuditTrail,
       _ file: NewFile
@@ -62,7 +63,7 @@ extension AuditCommand {
           throw Failed("another archive was made meanwhile: start again", .unavailable)
         }
       } catch StoreError.unavailable(let reason) {
-        // A commit whose answer was lost may be one.
+        // If the answer to a commit was lost, the commit may have happened.
         throw Failed(
           "\(reason): \(file.path) stays, because the audit may start behind it now: 'audit list "
             + "--event archived' tells; if it does not name the file, remove it", .unavailable)
@@ -125,7 +126,7 @@ private struct SigningKeyFile {
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
       throw Failed("the key \(path) cannot be read", .unavailable)
     }
-    // Whoever else can write it signs too; whoever made it has it.
+    // Another user who can write the file could sign too. A user who made the file knows the key.
     var state = stat()
     guard unsafe stat(path, &state) == 0, [0, geteuid()].contains(state.st_uid),
       state.st_mode & 0o077 == 0

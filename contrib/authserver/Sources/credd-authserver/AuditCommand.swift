@@ -38,7 +38,8 @@ struct AuditCommand: AsyncParsableCommand {
       }
     }
 
-    /// Nothing was found: a name that nothing has is a mistake. Those that are gone are in the audit.
+    /// After nothing was found: refuses a name that neither exists nor stands in the audit. The
+    /// audit has the names of what was removed.
     private func checkNames(_ store: AuthStore) async throws {
       func isInAudit(_ filter: AuditFilter) async throws -> Bool {
         try await !store.auditEntries(latest: 1, filter).isEmpty

@@ -47,9 +47,9 @@ extension AuditCommand {
       }
     }
 
-    /// Those of the command line, or else those that the audit names.
+    /// The keys of the command line. If there are none, the keys that the audit names.
     private func keys(_ store: AuthStore) async throws -> Set<String> {
-      // Whoever writes the database can name a key in it.
+      // Given keys count alone, because a person who writes the database can name a key in it.
       guard !archive.isEmpty, key.isEmpty else { return Set(key) }
       let entries = try await store.auditEntries(latest: 10_000, AuditFilter(event: "archived"))
       return Set(entries.compactMap { $0.member("key") })
@@ -57,7 +57,8 @@ extension AuditCommand {
   }
 }
 
-/// The ends of chains that the server's log has: one JSON object a line, whatever stands before it.
+/// The ends of chains that the server's log has. Each line has one JSON object, and anything may
+/// stand before it.
 enum LoggedHeads {
   static func read(_ file: String) throws -> [AuditHead] {
     let lines = try Lines(file)

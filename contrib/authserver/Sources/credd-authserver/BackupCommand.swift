@@ -15,7 +15,7 @@ struct Backup: AsyncParsableCommand {
         "the database is PostgreSQL, whose own program copies it: pg_dump -Fc -f \(file) URL",
         .usage)
     }
-    // The copy may lie where the database's owner, as whom root goes on, may not go.
+    // The copy may lie in a folder that is closed to the database's owner, as whom root goes on.
     let copy = try NewFile(file)
     let time = Timestamp.now
     do {

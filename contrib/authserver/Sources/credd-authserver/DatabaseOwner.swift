@@ -4,21 +4,21 @@ import Glibc
 
 /// The user as whom root's commands go on.
 ///
-/// Whoever can change a folder on the way to the database decides what root would find there: a link to a
-/// file of root's, or a journal of SQLite's that names one.
+/// A user who can change a folder on the way to the database decides what root would find there. It
+/// could be a link to a file of root, or a journal of SQLite that names such a file.
 struct DatabaseOwner {
   private let uid: uid_t
   private let gid: gid_t
 
-  /// Nil where there is no such user, or that is root.
+  /// Nil if there is no such user, or if it is root.
   init?(name: String) {
     guard let user = unsafe getpwnam(name), unsafe user.pointee.pw_uid != 0 else { return nil }
     (uid, gid) = unsafe (user.pointee.pw_uid, user.pointee.pw_gid)
   }
 
-  /// The owner of the first folder on the way to the file that not only root can change; nil where there is
-  /// none. What comes after it on the way is what its owner has laid there, and says nothing of whom root
-  /// may become.
+  /// The owner of the first folder on the way to the file that not only root can change; nil if
+  /// there is none. This owner has laid everything that comes after the folder. So what comes after
+  /// it does not say whom root may become.
   init?(ofFile path: String) throws {
     var walk = Walk(path)
     guard let open = walk.findOpenFolder() else { return nil }
@@ -62,7 +62,7 @@ private struct Walk {
     let gid: gid_t
   }
 
-  /// Names that are still to be looked at, the next one last.
+  /// Names that are still to be looked at. The last one is the next.
   private var rest: [Substring]
   /// The folder that was reached; empty for the root.
   private var place = ""
@@ -74,12 +74,12 @@ private struct Walk {
     unsafe free(here)
   }
 
-  /// Where the file lies, as far as root has followed the way.
+  /// The folder of the file, as far as root has followed the way.
   var folder: String {
     ([Substring(place)] + rest.reversed().dropLast()).joined(separator: "/") + "/"
   }
 
-  /// The first folder that not only root can change; nil where there is none.
+  /// The first folder that not only root can change; nil if there is none.
   mutating func findOpenFolder() -> OpenFolder? {
     var links = 0
     while let name = rest.last {
@@ -113,8 +113,8 @@ private struct Walk {
     return nil
   }
 
-  /// - Parameter entry: a folder or link in it, which a sticky bit keeps where it is root's; nil for the
-  ///   database, beside which SQLite makes files.
+  /// - Parameter entry: a folder or link in the folder. A sticky bit keeps it in its place if it is
+  ///   root's. Nil for the database, because SQLite makes files beside it.
   private static func isOpen(_ folder: stat, _ entry: stat?) -> Bool {
     guard folder.st_uid == 0 else { return true }
     guard folder.st_mode & 0o022 != 0 else { return false }

@@ -23,7 +23,7 @@ struct HostHints {
     return text.hasSuffix("/") ? String(text.dropLast()) : text
   }
 
-  /// credd must read the line as it was meant: quotes and variables would be something else to it.
+  /// credd must read the line as it was meant, and quotes and variables mean something to credd.
   static func readPath(_ text: String) throws -> String {
     let line = ConfigurationSource(name: "", bytes: Array("[host]\nca_file = \(text)\n".utf8))
     let files = INIFiles([line])
@@ -48,8 +48,8 @@ struct HostHints {
   private var vouches: Bool { host.allRights.contains { !$0.vouches.isEmpty } }
   private var signsIn: Bool { host.allRights.contains { !$0.signsIn.isEmpty } }
 
-  /// Two backends where the host has both rights: credd asks for a sign-in wherever there is a
-  /// login_url.
+  /// If the host has both rights, it needs two backends: credd asks for a sign-in wherever there is
+  /// a login_url.
   private var lines: [String] {
     var lines: [String] = []
     if vouches { lines += backend("authserver", signsIn: false) }

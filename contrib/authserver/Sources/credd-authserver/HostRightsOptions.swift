@@ -30,7 +30,7 @@ struct RightsOptions: ParsableArguments {
       mayLink: mayLink ?? false, mayAdoptGuests: mayAdoptGuests ?? false)
   }
 
-  /// What was given of `new`, and the rest of `old`.
+  /// What was given in `new`. The rest comes from `old`.
   func merged(_ new: HostRights, into old: HostRights) -> HostRights {
     HostRights(
       vouches: vouches.isEmpty ? old.vouches : new.vouches,
@@ -63,7 +63,7 @@ struct RightsOptions: ParsableArguments {
   }
 }
 
-/// What is said of a host or a group: to the audit, to people and to programs.
+/// What commands say of a host or a group: to the audit, to people and to programs.
 enum HostNotes {
   static let columns = ["pools", "vouches", "signs-in", "may"]
 
@@ -102,7 +102,7 @@ enum HostNotes {
     return Dictionary(uniqueKeysWithValues: zip(names, cells))
   }
 
-  /// What is not as it was: each member under its name, and what it was beside it.
+  /// The members that have changed: each with its new value, and with its old value beside it.
   static func changes(
     _ before: [String: String], _ after: [String: String]
   ) -> [String: String] {

@@ -59,7 +59,7 @@ struct LinkCommand: AsyncParsableCommand {
       return id
     }
 
-    /// Keeps the identity that users have now, with the entry in the audit.
+    /// Keeps the identity that users have now, with an entry in the audit.
     func keep(
       _ identityID: String, of users: [String], _ pool: String, _ trail: AuditTrail,
       _ store: AuthStore

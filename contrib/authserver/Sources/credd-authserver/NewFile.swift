@@ -2,11 +2,11 @@ import AuthCore
 import CSpawn
 import Glibc
 
-/// A file that is written beside its place, for its owner alone, and appears there once it is whole. No
-/// other file goes for it.
+/// A file that is written beside its place, only for its owner, and appears in its place once it is
+/// whole. It never replaces another file.
 ///
-/// Its names are for a process that keeps this one's rights: root opens the file, gives up being root,
-/// and still may put it in its place.
+/// The names are changed by a process that keeps the rights of this one. Root opens the file, gives
+/// up being root, and can still put the file in its place.
 final class NewFile {
   let path: String
   let descriptor: Int32
@@ -56,8 +56,8 @@ final class NewFile {
     close(descriptor)
   }
 
-  /// Whoever else can write the folder could put a file of theirs in this one's place; and whoever can
-  /// write one above it, a folder of theirs.
+  /// Another user who can write the folder could put another file in the place of this one. A user
+  /// who can write a folder above could put another folder in the place of the folder.
   private static func check(_ folder: String, _ path: String) throws {
     if folder != "/" {
       let above = folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)]
@@ -74,8 +74,9 @@ final class NewFile {
     }
   }
 
-  /// Whoever can change a folder or a link on the way sends the file into another folder. Nobody can once each
-  /// one is the caller's or root's, in a folder in which nobody else replaces it.
+  /// A user who can change a folder or a link on the way sends the file into another folder. Nobody
+  /// can do so if each folder and link belongs to the caller or to root, and lies in a folder in
+  /// which nobody else can replace it.
   private static func checkWay(to folder: String, _ path: String) throws {
     var way = folder.hasPrefix("/") ? "/" : ""
     for name in folder.split(separator: "/") {
@@ -117,9 +118,9 @@ final class NewFile {
     }
   }
 
-  /// Puts it in its place. What returns is on disk.
+  /// Puts the file in its place. When this returns, it is on disk.
   ///
-  /// - Returns: its length.
+  /// - Returns: the file's length.
   func publish() throws -> Int64 {
     var state = stat()
     guard fsync(descriptor) == 0, unsafe fstat(descriptor, &state) == 0 else {

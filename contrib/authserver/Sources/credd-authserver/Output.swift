@@ -4,7 +4,7 @@ import CredCore
 import FoundationEssentials
 import Glibc
 
-/// A value in what a command prints. Programs get it as what it is, people as a word.
+/// A value in what a command prints. Programs get the value, people get a word.
 enum Cell: Encodable, Sendable, ExpressibleByStringLiteral, ExpressibleByStringInterpolation {
   case text(String)
   case number(Int64)
@@ -85,7 +85,7 @@ extension Common {
     if json { try show(members) } else { print(text) }
   }
 
-  /// The same where all members are texts, as in the audit.
+  /// Prints an answer with texts as members, as in the audit.
   func say(_ text: String, _ members: [String: String]) throws {
     try say(text, members.mapValues { Cell.text($0) })
   }
@@ -95,11 +95,11 @@ extension Common {
 struct Failed: Error, CustomStringConvertible {
   /// Exit statuses, as sysexits.h has them.
   enum Kind: Int32 {
-    /// What was asked was looked for, and the answer is no.
+    /// The command looked, and the answer is no.
     case negative = 1
     /// The command line is wrong.
     case usage = 64
-    /// It names what is not there, or a file says what cannot be.
+    /// The command line names something that does not exist, or a file has an impossible content.
     case data = 65
     /// It may succeed later, or once something else is mended.
     case unavailable = 69
@@ -109,13 +109,13 @@ struct Failed: Error, CustomStringConvertible {
   let kind: Kind
 
   init(_ description: String, _ kind: Kind = .data) {
-    // Parts of it come out of files and from the network.
+    // Parts of the text come out of files and from the network.
     self.description = description.split(separator: "\n", omittingEmptySubsequences: false)
       .map { String($0).visible }.joined(separator: "\n")
     self.kind = kind
   }
 
-  /// Names a database that is a file; what PostgreSQL says names its server.
+  /// The text names a database that is a file. PostgreSQL's texts name the server already.
   init(_ error: StoreError, of database: AuthCore.Configuration.Database) {
     let isPassing =
       switch error {
@@ -153,7 +153,7 @@ extension Failed {
 extension Identifier {
   /// A name of the command line.
   ///
-  /// - Parameter shared: for an account that is made, whether its name is a host's user's too.
+  /// - Parameter shared: for a new account, whether a user of a host may have its name too.
   static func read(_ name: String, asAccount shared: Bool? = nil) throws -> Identifier {
     do throws(InvalidName) {
       guard let shared else { return try Identifier(name) }

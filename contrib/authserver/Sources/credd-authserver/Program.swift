@@ -11,25 +11,28 @@ import Logging
 @main
 enum Main {
   static func main() {
-    // Before anything is read: passwords and tokens are in this memory.
+    // Before anything is read, because passwords and tokens will be in this memory.
     guard auth_harden() == 0 else { exit(71) }
-    // A write over RLIMIT_FSIZE shall fail with EFBIG. Dispatch's threads block SIGXFSZ; on any other thread it
-    // would end the program.
+    // A write over RLIMIT_FSIZE shall fail with EFBIG. Dispatch's threads block SIGXFSZ. On any
+    // other thread, SIGXFSZ would end the program.
     _ = signal(SIGXFSZ, SIG_IGN)
-    // Whatever is made here, a database above all, is for nobody else.
+    // Other users get no right to a file that is made here, above all the database.
     _ = umask(0o077)
-    // The configuration alone says where the database is: its checks know nothing of these.
+    // Only the configuration says where the database is. The checks of the configuration do not
+    // look at these variables.
     for name in ["PGHOST", "PGHOSTADDR", "PGSERVICE"] { _ = unsafe unsetenv(name) }
-    // By these, the libraries of libpq write files: the secrets of TLS, and what Kerberos does.
+    // With these variables, the libraries of libpq would write files: the secrets of TLS, and what
+    // Kerberos does.
     for name in ["SSLKEYLOGFILE", "KRB5_TRACE", "QLOGDIR", "OPENSSL_MALLOC_FD"] {
       _ = unsafe unsetenv(name)
     }
     _ = Common.administrator
     // Dispatch would tell the system's log for each thread that it may not raise its priority.
     _ = unsafe setenv("LIBDISPATCH_LOG", "NO", 1)
-    // glibc's setuid() changes every thread but one that has ended with pthread_exit(), as an async main's
-    // first thread does: that one would stay root. So this thread waits. Detached: a plain Task would need the
-    // main actor, whose thread this is.
+    // glibc's setuid() changes every thread except a thread that has ended with pthread_exit(). The
+    // first thread of an async main ends so, and would stay root. So this thread waits. The task is
+    // detached, because a plain Task would need the main actor, and this is the main actor's
+    // thread.
     let ended = DispatchSemaphore(value: 0)
     Task.detached {
       await run()
@@ -96,7 +99,8 @@ struct Common: ParsableArguments {
     return files
   }
 
-  /// The administrator's commands read the same file, and the unit's folder where it may be.
+  /// Commands of the administrator read the same file. They also read the unit's folder, if they
+  /// may.
   private static var credentialsDirectory: String {
     ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"]
       ?? "/run/credentials/credd-authserver.service"
@@ -125,16 +129,18 @@ struct Common: ParsableArguments {
       configuration, environment: ProcessInfo.processInfo.environment, now: .now
     ).faults(hasDatabase: hasDatabase)
     guard faults.isEmpty else { throw Failed(faults.joined(separator: "\n")) }
-    // For a person. The unit runs this too, and each line of its log is an object.
+    // This answer is for a person. The unit runs this check too, and each line of its log must be
+    // an object.
     guard json || isatty(STDOUT_FILENO) == 1 else { return }
     let names = files.map(\.name)
     try say(
       names.map { "\($0): no errors" }.joined(separator: "\n"), ["checked": Cell.words(names)])
   }
 
-  /// Root would make files in the folder of another user, who could not read them, and do what that user
-  /// lays there: it goes on as that user before it opens the database. With PostgreSQL, as the server's
-  /// user, whom the database may know by name.
+  /// Goes on as the database's owner before the database is opened. Root would make files in the
+  /// folder of another user, who could not read them. Root would also follow what this user lays
+  /// there. With PostgreSQL it goes on as the server's user, because the database may know this
+  /// user by name.
   func becomeOwner(of database: AuthCore.Configuration.Database) throws {
     guard geteuid() == 0 else { return }
     switch database {
@@ -143,10 +149,11 @@ struct Common: ParsableArguments {
     }
   }
 
-  /// The database, for one command of the administrator. What it has added to its chain goes to the
-  /// system's log at once: the database alone does not show that the command was cut off.
+  /// The database, for one command of the administrator. The entries that the command has added to
+  /// its chain go to the system's log at once. The database alone would not show that somebody
+  /// removed them.
   ///
-  /// - Parameter isOfAudit: reads the audit alone, which earlier schemas have too.
+  /// - Parameter isOfAudit: whether only the audit is read, which earlier schemas have too.
   func withStore<T>(
     _ access: StoreAccess = .change, isOfAudit: Bool = false,
     _ body: (AuthStore, AuthCore.Configuration) async throws -> T
@@ -175,7 +182,8 @@ struct Common: ParsableArguments {
     }
   }
 
-  /// Ends of chains, and what was done where it is known: after a restore, the database knows less.
+  /// Logs ends of chains, and what was done if it is known. After a restore the database knows less
+  /// than the log.
   static func log(_ heads: [AuditHead], _ act: AuditEntry? = nil) {
     let log = Logger(label: "credd-authserver") { _ in
       StructuredLog(level: .notice, write: StructuredLog.syslog)

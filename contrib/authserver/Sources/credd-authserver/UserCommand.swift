@@ -42,8 +42,8 @@ struct UserCommand: AsyncParsableCommand {
     return hash
   }
 
-  /// A user by the identifier, as `user list` shows it, or by the name of an account where only an
-  /// account may be meant.
+  /// A user by the identifier that `user list` shows. If only an account can be meant, the
+  /// account's name is enough.
   static func find(
     _ text: String, _ store: AuthStore, isAccount: Bool = false
   ) async throws -> UserRecord {
