@@ -100,8 +100,8 @@ extension Daemon {
   }
 }
 
-/// The readings of the configuration, each with a generation. Only one is awaited. If an earlier
-/// one was given up, its result is never taken for that of the awaited one.
+/// The readings of the configuration, each with a generation. Only one reading is awaited. If credd
+/// gave up an earlier reading, it never takes the result of the earlier one for the awaited one.
 struct ConfigurationReadings {
   enum Verdict: Equatable {
     case current
@@ -115,8 +115,8 @@ struct ConfigurationReadings {
   private var awaited: Int?
   private var isOutOfDate = false
 
-  /// The generation of a reading that starts. If one is under way, returns nil, and that one counts
-  /// as out of date.
+  /// The generation of a reading that starts. If a reading is under way, returns nil, and the
+  /// reading counts as out of date.
   mutating func begin() -> Int? {
     guard awaited == nil else {
       isOutOfDate = true

@@ -207,12 +207,11 @@ final class Answers {
     return told
   }
 
-  /// Why a profile's credentials are for those of the profiles alone that are derived from it; nil where
-  /// programs get them.
+  /// Why only derived profiles get the profile's credentials; nil if programs get them.
   private func refusalOfVending(_ session: Session, _ turn: Turn) -> ProtocolError? {
     let profile = session.profile
     guard !profile.settings.vendCredentials else { return nil }
-    // The endpoint has words of its own for every refusal.
+    // The endpoint words every refusal in another way.
     guard turn.client.http == nil else { return profile.vendsNothing(instead: []) }
     return profile.vendsNothing(
       instead: admittance.derivedProfiles(

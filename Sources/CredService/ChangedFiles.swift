@@ -5,7 +5,7 @@ import CredCore
 final class ChangedFiles {
   /// How long a result counts.
   static let keptFor: Duration = .seconds(1)
-  /// The time for a look, and how long none follows one that took longer.
+  /// The time for a look. After a longer look, no look follows for this time.
   static let time: Duration = .seconds(1)
   static let failureKeptFor: Duration = .seconds(60)
 

@@ -4,7 +4,7 @@ import CredCore
 extension CheckStep {
   /// The step where the user has to act. credctl ends with the status of a `get` that wants a sign-in.
   private static let session = "session"
-  /// AWS refuses a signature whose time is further off.
+  /// AWS refuses a signature with a time that is further off.
   private static let mostClockDifference: Int64 = 300
 
   // MARK: Servers
@@ -119,8 +119,8 @@ extension CheckStep {
   /// - Parameters:
   ///   - profile: the profile that is checked.
   ///   - root: the profile in which users sign in to it.
-  ///   - last: the last failure of the session since its last success: when, and whose it is if another
-  ///     user's.
+  ///   - last: when the session last failed since its last success. If another user's session
+  ///     failed, which user's.
   init(
     unrenewed machine: SessionMachine, in profile: Profile, of root: String,
     after last: (at: String, failure: UpstreamFailure)?, forAdmin isAdmin: Bool

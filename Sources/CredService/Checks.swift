@@ -151,8 +151,8 @@ final class Checks {
   /// Call after a reload: what was found before may not be so any more.
   func configurationChanged() { runs = runs.filter { isRunning($0.value) } }
 
-  /// Call after a sign-in: what was found before is not so any more, in the session and in those that are
-  /// derived from it.
+  /// Call after a sign-in. What checks found before does not count any more, for the session and
+  /// the sessions that are derived from it.
   func signedIn(to key: SessionKey) {
     runs = runs.filter { other, run in
       let root = configuration[other.profile]?.root.settings.name
@@ -181,8 +181,9 @@ final class Checks {
     return key.uid == 0 ? nil : refusalOfPause(key, own, now)
   }
 
-  /// The limits of a minute. Whoever mends something wants to see at once whether it helped: they do not
-  /// bind root, a reload and a sign-in end them, and after a check that failed they are seconds.
+  /// The limits of a minute. A person who mends something wants to see at once whether it helped.
+  /// So the limits do not bind root. A reload and a sign-in end them. After a check that failed
+  /// they last seconds.
   private func refusalOfPause(
     _ key: Key, _ own: [Key: CheckRun], _ now: Instant
   ) -> (String, Duration)? {
@@ -241,7 +242,7 @@ final class Checks {
     grants.ask(waiter, in: session, turn)
   }
 
-  /// The step for a session that is not renewed: the profile's own, or that of its source.
+  /// The step for a session that is not renewed: of the profile, or of its source.
   private func unrenewed(
     _ profile: Profile, _ caller: Caller, _ turn: Turn, _ run: CheckRun
   ) -> CheckStep {
@@ -284,7 +285,7 @@ final class Checks {
     return session
   }
 
-  /// Answers a `check` whose renewal has ended.
+  /// Answers a `check` after its renewal has ended.
   ///
   /// - Returns: false for another request.
   func give(_ session: Session, _ turn: Turn, _ error: ProtocolError? = nil) -> Bool {

@@ -127,8 +127,8 @@ final class Reloads {
   private static let movedMeanwhile = ProtocolError(
     .timeout, "the profile's source_profile changed in between; ask again", retryAfter: .seconds(1))
 
-  /// Gives sessions their changed profiles, and ends those of removed ones, and of profiles that have
-  /// their identity from elsewhere now.
+  /// Gives sessions their changed profiles. Ends sessions of removed profiles, and of profiles that
+  /// now get their identity from elsewhere.
   ///
   /// - Returns: the sessions that go on, with their former profiles.
   private func changeProfiles(
@@ -171,7 +171,7 @@ final class Reloads {
 }
 
 extension Profile {
-  /// The names of its source, and of that one's.
+  /// The names of the profile's source, of the source's source, and so on.
   fileprivate var sources: [String] { source.map { [$0.settings.name] + $0.sources } ?? [] }
 }
 

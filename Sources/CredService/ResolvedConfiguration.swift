@@ -84,7 +84,7 @@ package struct ResolvedConfiguration: Sendable {
     }
   }
 
-  /// This configuration, but a group whose look-up failed has its value in `former`. So a database
+  /// This configuration, with values of `former` for groups with a failed look-up. So a database
   /// that restarts during a reload ends no right.
   func keepingGroups(of former: ResolvedConfiguration) -> ResolvedConfiguration {
     guard !unansweredGroups.isDisjoint(with: former.groups.keys) else { return self }
@@ -93,7 +93,7 @@ package struct ResolvedConfiguration: Sendable {
     }
   }
 
-  /// Whether another profile is derived from that one.
+  /// Whether another profile is derived from `profile`.
   func isSource(_ profile: String) -> Bool { sources.contains(profile) }
 
   package var daemon: DaemonSettings { configuration.daemon }
@@ -121,7 +121,7 @@ extension Configuration {
 
 /// The facts to look up about a caller, beside its name, before access to a profile is decided.
 struct CallerNeeds: Sendable {
-  /// Groups whose members may be admitted: their membership must be current.
+  /// Groups with members that may be admitted: their membership must be current.
   var groups: Set<UInt32> = []
   var unit = false
   var executable = false

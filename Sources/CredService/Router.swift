@@ -69,7 +69,7 @@ final class Router: RequestCarrying {
     }
   }
 
-  /// Runs `body` with the caller's session, unless the profile has no sign-in of its own.
+  /// Runs `body` with the caller's session, unless users sign in to the profile's source.
   private func withSignIn(
     _ profile: String, _ turn: Turn, _ need: SessionNeed = .session, _ body: (Session) -> Void
   ) {

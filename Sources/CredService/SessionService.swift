@@ -141,8 +141,8 @@ extension SessionService: LineReceiving {
 }
 
 extension Operation {
-  /// Whether it may do something at a backend or provider that a client does not make undone by asking
-  /// again: use up a code, send a message, count a wrong password or end a session.
+  /// Whether it may do something at a backend or provider that asking again does not undo: use up a
+  /// code, send a message, count a wrong password or end a session.
   fileprivate var actsUpstream: Bool {
     switch self {
     case .login, .respond, .account, .logout, .check: true
@@ -266,7 +266,7 @@ extension SessionService {
     owners.reports.connectionLimitHits = count
   }
 
-  /// Logs whose connections a limit refuses, once a minute for each account.
+  /// Logs that a limit refuses connections, once a minute for each account.
   package func recordLimit(_ error: ProtocolError, of peer: Peer) {
     journal.limitHit(error, of: peer)
   }
@@ -291,10 +291,10 @@ extension SessionService {
     dismissWaiters()
   }
 
-  /// Refuses those of the clients that wait.
+  /// Refuses the clients that wait.
   ///
-  /// Sessions forget their waiters before a client gets its answer: an outcome that comes later
-  /// answers only who asked after this.
+  /// Sessions forget their waiters before a client gets its answer. So an outcome that comes later
+  /// answers only callers that asked after this.
   private func dismiss(_ those: [Client]) {
     let waits = those.compactMap { client in
       clients.endWait(client).map { (client, $0) }

@@ -2,7 +2,7 @@ package import CredCore
 package import Logging
 
 /// Everything that the session service needs from outside: clock, threads, user database,
-/// upstreams, files. Tests and simulations provide their own.
+/// upstreams, files. Tests and simulations provide other implementations.
 package struct Host {
   /// The time, and timers.
   package let clock: any Clock

@@ -87,7 +87,7 @@ enum ExecutableAnswer: Equatable {
   /// The user asks about too many processes at once.
   case crowded
 
-  /// The refusal of a request whose program cannot be checked now, but perhaps later.
+  /// The refusal of a request from a program that cannot be checked now, but perhaps later.
   var error: ProtocolError? {
     switch self {
     case .executable, .unknown: nil

@@ -41,7 +41,7 @@ package struct CallRequest: Sendable {
 package struct ProbeRequest: Sendable {
   /// The id by which the requests are cancelled.
   package let id: CallID
-  /// The profiles whose servers are asked.
+  /// The profiles with servers to ask.
   package let profiles: [Profile]
   /// After this time, no further server is asked.
   package let until: Instant
