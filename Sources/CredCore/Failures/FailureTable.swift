@@ -100,7 +100,7 @@ enum FailureTable {
       return row
     }
 
-    /// The same row about a signature.
+    /// This row, with what is wrong with the signature.
     fileprivate func of(_ fault: SignatureFault) -> Row {
       var row = self
       row.signatureFault = fault
