@@ -172,8 +172,8 @@ public enum Limits {
     /// The time between two checks if the first one failed. It is short, because a person who has mended
     /// something checks again.
     public static let pauseOfFailed = Duration.seconds(5)
-    /// The most checks under way at once, of all users and of one. Each has one request to one
-    /// server, under way or waiting for its turn.
+    /// The most checks under way at once: of all users, and of one user. Each check has one request
+    /// to one server, under way or waiting for its turn.
     public static let underWay = 32
     public static let underWayOfUser = 4
     /// The most checks that are remembered until their pause is over, of all users and of one. A
