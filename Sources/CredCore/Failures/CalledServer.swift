@@ -77,7 +77,7 @@ public enum OwnTLSFile: Sendable, Hashable, CaseIterable {
   case certificate
   /// `client_key`, or the key in the file of the certificate.
   case key
-  /// Both, which do not belong together.
+  /// Certificate and key: the key belongs to another certificate.
   case pair
 
   /// Names the file, and says what is wrong with it. Most versions of libcurl have one error for a damaged

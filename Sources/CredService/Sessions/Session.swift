@@ -52,7 +52,7 @@ package final class Session {
   struct Place {
     /// The account for which the session counts, while it is in the table.
     var share: Account?
-    /// Whether ``SessionShares`` has it in the queue of sessions that may hold nothing.
+    /// Whether it is in the queue of ``SessionShares`` for sessions that may hold nothing.
     var isQueuedAsEmpty = false
     /// Its place in the ``WakeQueue``; nil if it need not be woken.
     var inWakeQueue: Int?
