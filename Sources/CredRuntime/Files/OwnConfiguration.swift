@@ -5,7 +5,7 @@ internal import Glibc
 /// The configuration of a person's own credd (systemd/user/credd.service), which hides the host's credd
 /// from that person's programs.
 public enum OwnConfiguration {
-  /// For a person who has a configuration of a user's credd and checks the host's; else nil.
+  /// For a person who checks the host's configuration but runs a personal credd; else nil.
   public static var notice: String? {
     guard geteuid() != 0, !ServiceDirectory.isService, let path, unsafe access(path, F_OK) == 0
     else { return nil }

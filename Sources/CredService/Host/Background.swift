@@ -1,6 +1,6 @@
 package import CredCore
 
-/// A kind of work with its own threads: work that hangs in one lane does not delay another.
+/// A kind of work with separate threads: work that hangs in one lane does not delay another lane.
 package enum BackgroundLane: Int, CaseIterable, Sendable {
   /// The user database, which may ask a network directory.
   case users
@@ -8,7 +8,7 @@ package enum BackgroundLane: Int, CaseIterable, Sendable {
   case programs
   /// Files that the configuration names.
   case files
-  /// The start of a backend's command, whose file may be on a dead file server.
+  /// The start of a backend's command. Its file may be on a dead file server.
   case commands
   /// The state directory.
   case state
@@ -36,7 +36,7 @@ package enum BackgroundLane: Int, CaseIterable, Sendable {
     }
   }
 
-  /// The most threads at once, including those that hang.
+  /// The most threads at once, including threads that hang.
   package var width: Int {
     switch self {
     case .users: 16

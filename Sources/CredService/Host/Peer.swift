@@ -1,6 +1,6 @@
 /// The other end of a connection, as the kernel recorded it at `connect`.
 package struct Peer: Sendable {
-  /// The user whose session the peer uses.
+  /// The user to whom the peer belongs.
   package let uid: UInt32
   /// The primary group.
   package let gid: UInt32
