@@ -4,42 +4,23 @@ import AuthTestSupport
 import Foundation
 import Logging
 import NIOHTTP1
-import Synchronization
 import Testing
 
 @testable import AuthServer
 
 /// Registration, sign-in, sign-out.
 struct AccountTests {
-  private final class Warnings: Sendable {
-    let all = Mutex<[String]>([])
-  }
-
-  private struct Handler: LogHandler {
-    let warnings: Warnings
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.warning
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-      get { metadata[key] }
-      set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-      warnings.all.withLock { $0.append("\(event.message): \(event.metadata ?? [:])") }
-    }
-  }
-
   @Test func theLogSaysWhichNameMayBeTakenForAnother() async throws {
-    let warnings = Warnings()
-    let log = Logger(label: "test") { _ in Handler(warnings: warnings) }
-    try await TestServer.run(log: log) { test in
+    let warnings = HeardLog {
+      $0.level < .warning ? nil : "\($0.message): \($0.metadata ?? [:])"
+    }
+    try await TestServer.run(log: warnings.logger) { test in
       for name in ["alice", "\u{430}lice"] {
         let reply = try await test.register(name)
         #expect(reply.status == 201)
       }
     }
-    let said = warnings.all.withLock { $0 }
+    let said = warnings.all
     #expect(said.count == 1 && said[0].contains("the name looks like 'alice'"), "\(said)")
   }
 

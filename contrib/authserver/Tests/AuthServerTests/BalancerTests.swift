@@ -116,13 +116,10 @@ struct BalancerTests {
   @Test func theHeaderStandsBeforeTLS() async throws {
     let certificates = try TestCertificates()
     try certificates.issue("server", "DNS:localhost")
-    var configuration = AuthCore.Configuration()
-    configuration.tlsCertificate = certificates.path("server.pem")
-    configuration.tlsKey = certificates.path("server.key")
     let gate = Gate()
     gate.open()
     let server = try await Loopback(
-      gate, tls: try TLSContexts(configuration, metrics: Metrics()),
+      gate, tls: try TLSContexts(certificates.configuration, metrics: Metrics()),
       proxies: try Self.proxies("127.0.0.0/8"))
     var client = TLSConfiguration.makeClientConfiguration()
     client.certificateVerification = .none

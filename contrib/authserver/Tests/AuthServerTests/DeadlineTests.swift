@@ -250,10 +250,7 @@ struct DeadlineTests {
   @Test func aHandshakeThatDripsIsClosed() throws {
     let certificates = try TestCertificates()
     try certificates.issue("server", "DNS:localhost")
-    var configuration = AuthCore.Configuration()
-    configuration.tlsCertificate = certificates.path("server.pem")
-    configuration.tlsKey = certificates.path("server.key")
-    let tls = try TLSContexts(configuration, metrics: Metrics())
+    let tls = try TLSContexts(certificates.configuration, metrics: Metrics())
     let client = try Client(tls: tls)
     // A record of 512 bytes that holds a ClientHello; a byte of it each second.
     let hello: [UInt8] = [0x16, 3, 1, 2, 0, 1, 0, 1, 0xFC, 3, 3] + Array(repeating: 7, count: 32)

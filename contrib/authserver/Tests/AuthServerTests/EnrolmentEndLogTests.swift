@@ -3,36 +3,20 @@ import AuthStore
 import AuthTestSupport
 import Foundation
 import Logging
-import Synchronization
 import Testing
 
 @testable import AuthServer
 
 /// The server says before it happens that an enrolment ends, and in the audit who came after it.
 struct EnrolmentEndLogTests {
-  private final class Lines: Sendable {
-    let all = Mutex<[String]>([])
-  }
-
-  private struct Handler: LogHandler {
-    let lines: Lines
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-      get { metadata[key] }
-      set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-      guard let host = event.metadata?["host"], let days = event.metadata?["days"] else { return }
-      lines.all.withLock { $0.append("\(host) \(days)") }
-    }
-  }
-
   @Test func theLogAndTheMetricsSayWhichEnrolmentEndsNext() async throws {
     let clock = TestClock()
-    let lines = Lines()
+    let lines = HeardLog { entry in
+      guard let host = entry.metadata?["host"], let days = entry.metadata?["days"] else {
+        return nil
+      }
+      return "\(host) \(days)"
+    }
     var configuration = try AuthCore.Configuration.read([
       (
         name: "test",
@@ -41,8 +25,7 @@ struct EnrolmentEndLogTests {
       )
     ])
     configuration.database = try TestDatabase.sqlite.make()
-    var options = Server.Options(
-      configuration: configuration, log: Logger(label: "test") { _ in Handler(lines: lines) })
+    var options = Server.Options(configuration: configuration, log: lines.logger)
     options.now = { clock.now }
     let server = try await Server(options)
     for (name, days) in [("web1", 8), ("web2", 40)] {
@@ -55,12 +38,12 @@ struct EnrolmentEndLogTests {
     await server.warnOfEnds(&ends)
     await server.warnOfEnds(&ends)
     await server.eachMinute()
-    #expect(lines.all.withLock { $0 } == ["web1 30"])
+    #expect(lines.all == ["web1 30"])
     #expect(server.metrics.text.contains("credd_authserver_host_expires_seconds 691200\n"))
     clock.pass(.days(15))
     await server.warnOfEnds(&ends)
     await server.eachMinute()
-    #expect(lines.all.withLock { $0 } == ["web1 30", "web2 30"])
+    #expect(lines.all == ["web1 30", "web2 30"])
     #expect(server.metrics.text.contains("credd_authserver_host_expires_seconds 2160000\n"))
     let renewed = clock.now + .days(60)
     _ = try await server.store.change(host: "web2") { $0.expires = renewed }

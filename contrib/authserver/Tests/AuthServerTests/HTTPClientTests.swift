@@ -142,13 +142,10 @@ struct HTTPClientTests {
   @Test func aServerWithoutACertificateOfTheSystemsIsNotBelieved() async throws {
     let certificates = try TestCertificates()
     try certificates.issue("server", "DNS:localhost,IP:127.0.0.1")
-    var configuration = AuthCore.Configuration()
-    configuration.tlsCertificate = certificates.path("server.pem")
-    configuration.tlsKey = certificates.path("server.key")
     let gate = Gate()
     gate.open()
     let server = try await Loopback(
-      gate, tls: try TLSContexts(configuration, metrics: Metrics()))
+      gate, tls: try TLSContexts(certificates.configuration, metrics: Metrics()))
     await #expect(throws: HTTPClient.Failure.self) { try await server.get("/") }
     server.http.close()
     await server.listener.close(within: .seconds(0))

@@ -33,6 +33,14 @@ struct TestCertificates {
       "-CAcreateserial", "-days", "2", "-extfile", path("ext"), "-out", path(file + ".pem"))
   }
 
+  /// With `server` as certificate and key.
+  var configuration: AuthCore.Configuration {
+    var configuration = AuthCore.Configuration()
+    configuration.tlsCertificate = path("server.pem")
+    configuration.tlsKey = path("server.key")
+    return configuration
+  }
+
   private func openssl(_ arguments: String...) throws {
     try Command.run("/usr/bin/openssl", arguments)
   }
@@ -185,10 +193,7 @@ struct TransportTests {
   @Test func aNewCertificateIsTakenWhileTheServerRuns() throws {
     let certificates = try TestCertificates()
     try certificates.issue("server", "DNS:localhost")
-    var configuration = AuthCore.Configuration()
-    configuration.tlsCertificate = certificates.path("server.pem")
-    configuration.tlsKey = certificates.path("server.key")
-    let contexts = try #require(try TLSContexts(configuration, metrics: Metrics()))
+    let contexts = try #require(try TLSContexts(certificates.configuration, metrics: Metrics()))
     try certificates.issue("server", "DNS:localhost")
     try contexts.reload()
     try "rubbish".write(
