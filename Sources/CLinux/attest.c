@@ -311,6 +311,10 @@ int credd_connect_loopback(const struct credd_tcp_name *name) {
 
 void credd_finish_sending(int connection) { shutdown(connection, SHUT_WR); }
 
+void credd_drop_input(int connection, size_t most) {
+  recv(connection, NULL, most, MSG_TRUNC | MSG_DONTWAIT);
+}
+
 void credd_reset_on_close(int connection) {
   struct linger none = {.l_onoff = 1, .l_linger = 0};
   setsockopt(connection, SOL_SOCKET, SO_LINGER, &none, sizeof none);

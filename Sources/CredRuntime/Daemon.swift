@@ -17,7 +17,7 @@ public final class Daemon {
   let upstream: UpstreamClient
   let storage: DurableSessions?
   let service: SessionService
-  let server: ClientServer
+  let server: SocketServer
   private let clock: SystemClock
   private let crypto: CryptoLibrary
   private(set) var endpoint: Endpoint?
@@ -78,7 +78,7 @@ public final class Daemon {
         process: ProcessFacts(
           pid: getpid(), overflowUID: credd_overflow_uid(), hostName: HostNames.host), log: log),
       configuration: configuration)
-    server = try ClientServer(loop: loop, limits: ServerLimits(daemon), receiver: service)
+    server = try SocketServer(loop: loop, limits: ServerLimits(daemon), receiver: service)
     sockets = SocketSections(server: server, service: service, log: log)
   }
 
@@ -260,7 +260,7 @@ final class IdleExit {
   /// The pause before the next attempt of a daemon that could not end.
   private let retry: Duration
   private let loop: EventLoop
-  private let server: ClientServer
+  private let server: SocketServer
   private let endpoint: Endpoint?
   private let isBusy: () -> Bool
   /// Until when the daemon must remember what users have tried.
@@ -275,7 +275,7 @@ final class IdleExit {
 
   /// - Parameter end: returns whether the daemon ends.
   init(
-    loop: EventLoop, server: ClientServer, endpoint: Endpoint?, retry: Duration = .seconds(60),
+    loop: EventLoop, server: SocketServer, endpoint: Endpoint?, retry: Duration = .seconds(60),
     isBusy: @escaping () -> Bool, countsUntil: @escaping () -> Instant?,
     end: @escaping () -> Bool
   ) throws(SystemError) {

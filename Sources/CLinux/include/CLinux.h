@@ -244,6 +244,8 @@ int credd_port_is_open(uint16_t port);
 int credd_connect_loopback(const struct credd_tcp_name *name);
 // Tells the other end that nothing more will come.
 void credd_finish_sending(int connection);
+// Drops what a TCP connection has received, up to so many bytes.
+void credd_drop_input(int connection, size_t most);
 // Lets the close of a TCP connection end it at both ends: neither keeps its port.
 void credd_reset_on_close(int connection);
 // Lets TCP send small pieces without waiting for more.

@@ -34,7 +34,7 @@ public struct EndpointReader: Sendable, Redacted {
   /// The bytes of the present line so far.
   private var line: [UInt8] = []
   /// The bytes of the present head so far.
-  private var headBytes = 0
+  public private(set) var partialBytes = 0
   private var fields = 0
   /// The last head that came in one piece, and the request in it.
   private var last: (head: Secret, request: EndpointRequest)?
@@ -47,7 +47,7 @@ public struct EndpointReader: Sendable, Redacted {
   public var description: String { "<head of a request>" }
 
   /// Whether a head has begun and has not ended.
-  public var holdsPartialHead: Bool { headBytes > 0 }
+  public var holdsPartialHead: Bool { partialBytes > 0 }
 
   /// Reads from `position`, and moves `position` after the bytes that it has read.
   public mutating func next(
@@ -89,8 +89,8 @@ public struct EndpointReader: Sendable, Redacted {
   }
 
   private mutating func take(_ byte: UInt8) throws(EndpointRefusal) -> EndpointRequest? {
-    headBytes += 1
-    guard headBytes <= Limits.Endpoint.headBytes else { throw .headTooLong }
+    partialBytes += 1
+    guard partialBytes <= Limits.Endpoint.headBytes else { throw .headTooLong }
     if byte == UInt8(ascii: "\n") {
       guard line.last == UInt8(ascii: "\r") else { throw .lineEnd }
       line.removeLast()
@@ -131,7 +131,7 @@ public struct EndpointReader: Sendable, Redacted {
     case .fields(let request) where line.isEmpty:
       guard !request.host.isEmpty else { throw .host }
       state = .requestLine
-      headBytes = 0
+      partialBytes = 0
       fields = 0
       return request
     case .fields(var request):

@@ -142,8 +142,6 @@ final class Endpoint {
   /// How often the limits of the endpoint's connections were hit.
   var limitHits: [HitLimit: Int] { server?.limitHits ?? [:] }
 
-  var addresses: [EndpointAddress] { server?.addresses ?? [] }
-
   func stopListening() {
     server?.stopListening()
     tokens?.stopListening()

@@ -1,121 +1,133 @@
 internal import CLinux
 internal import CredCore
 internal import CredService
-internal import Glibc
 
-/// One connection to the endpoint. Owns the descriptor.
-final class EndpointConnection {
-  let descriptor: Int32
-  let token: UInt64
-  let address: EndpointAddress
+/// A client of the endpoint, which sends HTTP. In each turn it gets one request answered.
+final class EndpointConnection: Connection, FramedConnection {
+  let peer: Peer
+  private let listener: LoopbackListener
   /// The user who made the connection; nil if the kernel did not say.
-  let attested: AttestedPeer?
-  private unowned let server: EndpointServer
-
-  /// The service's client; nil without an attested peer.
-  var client: Client?
-  var reader = EndpointReader()
-  /// The bytes that were read after the request that is being answered.
-  var unread: [UInt8] = []
-  /// Reported events that are not handled yet: epoll reports each once.
-  var events: UInt32 = 0
-  /// When the head of the last request had ended.
-  var arrived = Instant(nanoseconds: .min)
-  /// The request that waits until its unit is found.
-  var heldRequest: EndpointRequest?
+  private let attested: AttestedPeer?
+  private var reader = EndpointReader()
   /// The caller's control group, once it was searched; the inner nil means that it was not found.
-  var group: ControlGroup??
-  /// When the connection is closed, unless something happens before.
-  var deadline: Instant
-  var isQueued = false
-  /// Whether the peer sends nothing more.
-  var isInputFinished = false
-  /// Whether the connection closes once its answers are written.
-  var isClosing = false
-  var isClosed = false
-  private var outbound: [UInt8] = []
-  private var sent = 0
+  private var group: ControlGroup??
 
   init(
-    _ descriptor: Int32, token: UInt64, address: EndpointAddress, attested: AttestedPeer?,
-    deadline: Instant, server: EndpointServer
+    _ newcomer: Newcomer, at listener: LoopbackListener, user: UserQueue, token: UInt64,
+    server: SocketServer
   ) {
-    self.descriptor = descriptor
-    self.token = token
-    self.address = address
-    self.attested = attested
-    self.deadline = deadline
-    self.server = server
+    peer = newcomer.peer
+    attested = newcomer.attested
+    self.listener = listener
+    super.init(
+      newcomer.descriptor, user: user, token: token, server: server, mayCarryDescriptors: false)
   }
 
-  deinit { credd_close(descriptor) }
+  deinit {
+    // If bytes stayed unread, the close would be a reset in place of a normal end.
+    credd_drop_input(descriptor, Limits.Endpoint.headBytes)
+  }
 
-  /// The user for whom the connection counts. Connections that the kernel did not attest count
-  /// together.
-  var owner: UInt32? { attested?.uid }
-  /// The account for which the connection counts.
-  var account: Account?
+  func begin() {
+    guard attested != nil else { return }
+    client = listener.endpoint.receiver.connectedToEndpoint(self, self)
+  }
 
-  /// Whether a request is being answered, so that no other one may begin.
-  var isBusy: Bool { heldRequest != nil || client?.isWaiting ?? false || hasOutput }
+  func take(
+    _ bytes: borrowing Span<UInt8>, from position: inout Int, at server: SocketServer,
+    _ now: Instant
+  ) {
+    guard canTakeRequest else { return }
+    switch reader.next(in: bytes, from: &position) {
+    case .needsMore: break
+    case .refused(let refusal):
+      position = bytes.count
+      refuse(refusal)
+    case .request(let request):
+      server.clearDeadline(self)
+      answer(request, now)
+    }
+    partialBytes = reader.partialBytes
+  }
 
-  var hasOutput: Bool { sent < outbound.count }
+  func takeEnd(at server: SocketServer, _ now: Instant) { dropPartial() }
 
-  var hasInput: Bool { events & (CREDD_EPOLL_IN | CREDD_EPOLL_RDHUP) != 0 }
+  func dropPartial() {
+    reader = EndpointReader()
+    partialBytes = 0
+  }
 
-  var isGone: Bool { events & (CREDD_EPOLL_HUP | CREDD_EPOLL_ERR) != 0 }
+  func refusal(_ error: ProtocolError) -> [UInt8] { EndpointReply.error(error).bytes }
 
-  func append(_ bytes: [UInt8]) {
-    if hasOutput {
-      outbound.append(contentsOf: bytes)
+  func refusalOfLate() -> [UInt8] {
+    server.limitHits[.endpointTime, default: 0] += 1
+    return counted(.headTooSlow)
+  }
+
+  /// The answer to a refused request, which is counted.
+  private func counted(_ refusal: EndpointRefusal) -> [UInt8] {
+    listener.endpoint.receiver.refused(refusal, of: peer)
+    return EndpointReply.refusal(refusal).bytes
+  }
+
+  private func refuse(_ refusal: EndpointRefusal) {
+    send(counted(refusal))
+    finish()
+  }
+
+  // MARK: Requests
+
+  private func answer(_ request: EndpointRequest, _ now: Instant) {
+    if let refusal = request.refusal(at: listener.address, isAttested: client != nil) {
+      return refuse(refusal)
+    }
+    let units = listener.endpoint.units
+    guard group == nil, let id = attested?.controlGroup else { return pass(request, now, now) }
+    if let known = units.known(id) {
+      group = known
+    } else if units.isMissing(id) {
+      group = .some(nil)
     } else {
-      outbound = bytes
-      sent = 0
+      isHeld = true
+      units.find(id, for: peer.uid) { [weak self] in self?.groupFound($0, request, now) }
+      return
+    }
+    pass(request, now, now)
+  }
+
+  private func groupFound(
+    _ answer: UnitDirectory.Answer, _ request: EndpointRequest, _ arrived: Instant
+  ) {
+    guard !isClosed else { return }
+    isHeld = false
+    switch answer {
+    case .group(let found):
+      group = .some(found)
+      pass(request, arrived, server.loop.now)
+    case .overdue:
+      send(
+        refusal(
+          ProtocolError(.timeout, "the unit of the caller was not found in time; try again")))
+      finish()
     }
   }
 
-  /// Writes as much as the peer takes. If the peer takes nothing, it gains no time by sending.
-  ///
-  /// - Returns: whether the connection still lives.
-  func flush(_ now: Instant) -> Bool {
-    guard hasOutput else { return true }
-    let count = unsafe outbound.withUnsafeBytes { bytes in
-      unsafe credd_send(
-        descriptor, bytes.baseAddress.map { unsafe $0 + sent }, bytes.count - sent)
-    }
-    guard count >= 0 else { return count == -Int(EAGAIN) }
-    sent += count
-    if count > 0 { deadline = now + Limits.Endpoint.writeTime }
-    if !hasOutput {
-      outbound = []
-      sent = 0
-    }
-    return true
+  private func pass(_ request: EndpointRequest, _ arrived: Instant, _ now: Instant) {
+    guard let client else { return }
+    listener.endpoint.receiver.receive(request, from: client, arrived: arrived, now: now)
   }
-}
-
-extension EndpointConnection: ReplySink {
-  func send(_ reply: [UInt8]) {
-    guard !isClosed, !isClosing else { return }
-    append(reply)
-    server.queue(self)
-  }
-
-  func finish() { isClosing = true }
 }
 
 extension EndpointConnection: PeerFacts {
-  var peer: Peer { Self.peer(attested) }
-
-  /// - Parameter attested: nil if the kernel did not say who it is.
-  static func peer(_ attested: AttestedPeer?) -> Peer {
-    Peer(uid: attested?.uid ?? .max, gid: .max, pid: 0)
-  }
-
   /// The kernel says none of a TCP connection.
   func groups() -> [UInt32] { [] }
+
   /// The unit; nil once its control group has ended.
-  func unit() -> String? { server.unit(of: self) }
+  func unit() -> String? {
+    guard case .some(let group?) = group, listener.endpoint.units.isThere(group) else { return nil }
+    return group.unit
+  }
+
   /// The kernel names no process.
   func isAlive() -> Bool { false }
   func startTime() -> Instant? { nil }

@@ -2,71 +2,67 @@ internal import CLinux
 internal import CredCore
 internal import CredService
 
-/// One client's descriptor and buffers. Owns the descriptor.
-final class Connection {
+/// One client's descriptor and buffers. Owns the descriptor. A ``FramedConnection`` says what its bytes
+/// mean.
+class Connection {
   let descriptor: Int32
-  let peer: Peer
   let user: UserQueue
-  /// Nil for a refused connection.
-  var client: Client?
-  private unowned let server: ClientServer
+  unowned let server: SocketServer
   /// Index and generation in the server's table; epoll returns this token with each event.
   let token: UInt64
-  let accepted: Instant
+  /// Nil for a client that has none at the service: before it begins, and if it is refused.
+  final var client: Client?
   /// Whether unread data may carry descriptors: see `credd_receive`. False if the kernel passes
   /// none, and after the end of the input.
-  private var mayCarryDescriptors: Bool
+  private final var mayCarryDescriptors: Bool
 
-  /// Cuts the input into lines, and keeps the beginning of an unfinished line.
-  private var framer = LineFramer()
-  /// The number of bytes that `framer` holds. A separate number, like ``backlog``, because reading
-  /// `framer` would cost a check of exclusive access, a third of the instructions of a cached
-  /// `get`.
-  private(set) var partialBytes = 0
+  /// The bytes of an unfinished request. A number, like ``backlog``, because reading what keeps these
+  /// bytes would cost a check of exclusive access, a third of the instructions of a cached `get`.
+  final var partialBytes = 0
   /// Bytes that were read after a request that still waits, and how many of them are used.
-  var unread: [UInt8] = []
-  var unreadPosition = 0
+  final var unread: [UInt8] = []
+  final var unreadPosition = 0
   /// Replies whose first `outboundStart` bytes were sent.
-  private var outbound: [UInt8] = []
-  private var outboundStart = 0
+  private final var outbound: [UInt8] = []
+  private final var outboundStart = 0
   /// The bytes of replies that wait to be written.
-  private(set) var backlog = 0
+  private(set) final var backlog = 0
 
   /// This connection's part of ``UserQueue/unfinishedBytes`` and ``UserQueue/backlogBytes``.
-  var countedUnfinished = 0
-  var countedBacklog = 0
+  private final var countedUnfinished = 0
+  private final var countedBacklog = 0
   /// Whether the connection is in the ``ReadyQueue``. The next field is the next connection there.
-  var isReady = false
-  var nextReady: Connection?
+  final var isReady = false
+  final var nextReady: (any FramedConnection)?
   /// Reported events that are not handled yet: epoll reports each once.
-  var events: UInt32 = 0
+  final var events: UInt32 = 0
 
   /// Whether the peer has sent something.
-  var hasSentData = false
+  final var hasSentData = false
   /// Whether the peer sends nothing more; it may still read.
-  var isInputFinished = false
-  /// Whether the connection got replies outside its own turn: see ``ClientServer/writeReplies()``.
-  var hasPendingReply = false
+  final var isInputFinished = false
+  /// Whether a request of the client is on its way to the service, which does not have it yet.
+  final var isHeld = false
+  /// Whether the connection got replies outside its own turn: see ``SocketServer/writeReplies()``.
+  final var hasPendingReply = false
   /// Whether the connection closes as soon as `outbound` is empty.
-  var isClosing = false
+  final var isClosing = false
   /// Whether the connection was removed from the table.
-  var isClosed = false
-  /// Whether the connection has a deadline: see ``ClientServer/updateStallDeadline(_:_:)``.
-  var isStalled = false
+  final var isClosed = false
+  /// The phase that the connection's deadline is for: see ``SocketServer/updateDeadline(_:_:)``.
+  final var timedPhase: ServerLimits.Phase?
   /// Whether epoll reports when the peer takes replies again.
-  var watchesWritable = false
+  final var watchesWritable = false
 
   init(
-    descriptor: Int32, peer: Peer, user: UserQueue, token: UInt64, accepted: Instant,
-    server: ClientServer
+    _ descriptor: Int32, user: UserQueue, token: UInt64, server: SocketServer,
+    mayCarryDescriptors: Bool
   ) {
     self.descriptor = descriptor
-    self.peer = peer
     self.user = user
-    self.server = server
     self.token = token
-    self.accepted = accepted
-    mayCarryDescriptors = credd_may_carry_descriptors(descriptor)
+    self.server = server
+    self.mayCarryDescriptors = mayCarryDescriptors
   }
 
   deinit {
@@ -74,7 +70,7 @@ final class Connection {
   }
 
   /// Returns what `read` returns; `-EBADMSG` if the peer passes descriptors.
-  func read(into buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
+  final func read(into buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
     guard mayCarryDescriptors else {
       return unsafe credd_read(descriptor, buffer.baseAddress, buffer.count)
     }
@@ -84,61 +80,53 @@ final class Connection {
   }
 
   /// Whether there may be data to read, or the end of the input.
-  var hasInput: Bool { events & (CREDD_EPOLL_IN | CREDD_EPOLL_RDHUP) != 0 }
+  final var hasInput: Bool { events & (CREDD_EPOLL_IN | CREDD_EPOLL_RDHUP) != 0 }
 
   /// Whether the peer neither sends nor reads any more.
-  var isGone: Bool { events & (CREDD_EPOLL_HUP | CREDD_EPOLL_ERR) != 0 }
+  final var isGone: Bool { events & (CREDD_EPOLL_HUP | CREDD_EPOLL_ERR) != 0 }
 
   /// Records a short read. Epoll will report more data. But it will not report the end again, and
   /// it will not report data behind out-of-band data, at which a read stops.
-  func readShort() {
+  final func readShort() {
     guard events & (CREDD_EPOLL_RDHUP | CREDD_EPOLL_HUP | CREDD_EPOLL_PRI) == 0 else { return }
     events &= ~CREDD_EPOLL_IN
   }
 
   /// Records that there is nothing to read, or that the input has ended.
-  func inputDrained() {
+  final func inputDrained() {
     events &= ~(CREDD_EPOLL_IN | CREDD_EPOLL_RDHUP | CREDD_EPOLL_PRI)
   }
 
-  // MARK: Lines
+  // MARK: Requests
 
-  var holdsPartialLine: Bool { partialBytes > 0 }
+  /// Whether a request waits for its answer. Meanwhile no further request is read.
+  final var isWaiting: Bool { isHeld || client?.isWaiting ?? false }
 
-  /// Bytes of an unfinished line, and of lines after a waiting request.
-  var unfinishedBytes: Int { partialBytes + unread.count }
+  final var canTakeRequest: Bool { !isWaiting && backlog == 0 && !isClosing && !isClosed }
 
-  /// See ``LineFramer/next(in:from:)``.
-  func nextLine(in chunk: borrowing Span<UInt8>, from position: inout Int) -> LineFramer.Step {
-    defer { partialBytes = framer.partialBytes }
-    return framer.next(in: chunk, from: &position, newline: LineFramer.fastNewline)
-  }
+  final var wantsInput: Bool { canTakeRequest && !isInputFinished }
 
-  /// See ``LineFramer/finish()``.
-  func lastLine() -> [UInt8]? {
-    partialBytes = 0
-    return framer.finish()
-  }
+  /// Bytes of an unfinished request, and of requests after one that waits.
+  final var unfinishedBytes: Int { partialBytes + unread.count }
 
-  /// Drops lines that were read and not answered.
-  func dropLines() {
-    framer = LineFramer()
-    partialBytes = 0
-    unread = []
-    unreadPosition = 0
+  final var phase: ServerLimits.Phase {
+    if backlog > 0 { return .blocked }
+    if isWaiting { return .waiting }
+    if partialBytes > 0 { return .partial }
+    return hasSentData ? .idle : .accepted
   }
 
   // MARK: Replies
 
   /// Adds to the backlog.
-  func enqueue(_ bytes: [UInt8]) {
+  final func enqueue(_ bytes: [UInt8]) {
     // The backlog is usually empty. Then the reply is shared instead of copied.
     if backlog == 0 { outbound = bytes } else { outbound.append(contentsOf: bytes) }
     backlog += bytes.count
   }
 
   /// Writes as much of the backlog as the peer takes; returns what `send` returns.
-  func sendBacklog() -> Int {
+  final func sendBacklog() -> Int {
     let sent = unsafe outbound.withUnsafeBytes { bytes in
       unsafe credd_send(
         descriptor, bytes.baseAddress.map { unsafe $0 + outboundStart },
@@ -157,7 +145,7 @@ final class Connection {
   // MARK: Its user's bytes
 
   /// Updates the counts of the user's bytes.
-  func countBytes() {
+  final func countBytes() {
     let (unfinished, backlog) = isClosed ? (0, 0) : (unfinishedBytes, backlog)
     if unfinished != countedUnfinished {
       user.unfinishedBytes += unfinished - countedUnfinished
@@ -170,27 +158,40 @@ final class Connection {
   }
 }
 
-extension Connection: ReplySink {
+/// A connection whose bytes are cut into requests.
+protocol FramedConnection: Connection, PeerFacts, ReplySink {
+  /// Makes the client known to the service.
+  func begin()
+
+  /// Takes requests from the bytes at `position` and after it, as many as the turn allows. Moves
+  /// `position` behind what it has taken.
+  func take(
+    _ bytes: borrowing Span<UInt8>, from position: inout Int, at server: SocketServer,
+    _ now: Instant)
+
+  /// Takes what is left of the input: nothing follows.
+  func takeEnd(at server: SocketServer, _ now: Instant)
+
+  /// Drops the bytes of an unfinished request.
+  func dropPartial()
+
+  /// The reply to a client whose connection ends with this error.
+  func refusal(_ error: ProtocolError) -> [UInt8]
+
+  /// The same for one that did not end its request in time.
+  func refusalOfLate() -> [UInt8]
+}
+
+extension FramedConnection {
   func send(_ reply: [UInt8]) { server.reply(reply, to: self) }
 
   func finish() { isClosing = true }
 
-  /// Whether a request waits for its answer. Meanwhile no further line is read.
-  var isWaiting: Bool { client?.isWaiting ?? false }
-}
-
-extension Connection: PeerFacts {
-  func groups() -> [UInt32] { Peer.groups(of: descriptor, primary: peer.gid) }
-
-  func unit() -> String? { CallerUnit.name(of: peer, on: descriptor, accepted: accepted) }
-
-  var isUnitHidden: Bool { CallerUnit.isHidden(peer) }
-
-  func isAlive() -> Bool {
-    guard peer.pid > 0, case .known(let pidfd) = PeerProcess(of: descriptor) else { return false }
-    defer { credd_close(pidfd) }
-    return credd_pidfd_alive(pidfd) == 1
+  /// Drops what was read and not answered.
+  func dropInput() {
+    dropPartial()
+    partialBytes = 0
+    unread = []
+    unreadPosition = 0
   }
-
-  func startTime() -> Instant? { CallerUnit.started(peer) }
 }

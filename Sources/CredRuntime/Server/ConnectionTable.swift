@@ -3,10 +3,15 @@ internal import CredService
 
 /// The open connections, found by the token that epoll hands back.
 final class ConnectionTable {
-  private var slots: [Connection?] = []
+  /// The bit that is set in the tokens of the endpoint, and never in those of other servers.
+  static let endpointBit: UInt64 = 1 << 63
+
+  /// ``endpointBit`` or 0: set in all tokens of this table.
+  let mark: UInt64
+  private var slots: [(any FramedConnection)?] = []
   private var free: [Int] = []
-  /// Never 0: tokens with 0 belong to no connection. Its highest bit is never set: tokens with it
-  /// belong to the endpoint.
+  /// Never 0: tokens with 0 belong to no connection. Its highest bit is never set: see
+  /// ``endpointBit``.
   private(set) var generation: UInt32 = 0
   private var users: [UserPlace: UserQueue] = [:]
   /// Open connections by account. Those of users who are being looked up are under nil.
@@ -29,8 +34,10 @@ final class ConnectionTable {
     }
   }
 
+  init(mark: UInt64) { self.mark = mark }
+
   /// The connection of that token; nil if it is closed, even if another connection has its slot.
-  subscript(token: UInt64) -> Connection? {
+  subscript(token: UInt64) -> (any FramedConnection)? {
     let index = Int(token & 0xFFFF_FFFF)
     guard index < slots.count, let connection = slots[index], connection.token == token else {
       return nil
@@ -38,10 +45,11 @@ final class ConnectionTable {
     return connection
   }
 
+  /// - Parameter make: makes the connection of that user, with that token.
   func insert(
-    _ descriptor: Int32, _ peer: Peer, at place: UserPlace, in account: Account?,
-    _ server: ClientServer, _ now: Instant
-  ) -> Connection {
+    at place: UserPlace, in account: Account?,
+    _ make: (UserQueue, UInt64) -> any FramedConnection
+  ) -> any FramedConnection {
     generation = max((generation &+ 1) & 0x7FFF_FFFF, 1)
     let index: Int
     if let reused = free.popLast() {
@@ -50,12 +58,10 @@ final class ConnectionTable {
       index = slots.count
       slots.append(nil)
     }
-    let token = UInt64(generation) << 32 | UInt64(index)
     let user = users[place] ?? UserQueue(place)
     users[place] = user
     move(user, to: account)
-    let connection = Connection(
-      descriptor: descriptor, peer: peer, user: user, token: token, accepted: now, server: server)
+    let connection = make(user, mark | UInt64(generation) << 32 | UInt64(index))
     slots[index] = connection
     count += 1
     user.connections += 1
@@ -63,7 +69,7 @@ final class ConnectionTable {
     return connection
   }
 
-  func remove(_ connection: Connection) {
+  func remove(_ connection: any FramedConnection) {
     let index = Int(connection.token & 0xFFFF_FFFF)
     slots[index] = nil
     free.append(index)
@@ -103,7 +109,8 @@ final class ConnectionTable {
   }
 
   /// All open connections, in no order.
-  var all: [Connection] { slots.compactMap { $0 } }
+  var all: [any FramedConnection] { slots.compactMap { $0 } }
+
 }
 
 /// One Unix user's share of the server, for all the user's connections at one place.
@@ -119,8 +126,8 @@ final class UserQueue {
   var backlogBytes = 0
 
   /// Connections with something to do, linked by ``Connection/nextReady``.
-  fileprivate var firstReady: Connection?
-  fileprivate var lastReady: Connection?
+  fileprivate var firstReady: (any FramedConnection)?
+  fileprivate var lastReady: (any FramedConnection)?
   /// The next user in the queue.
   fileprivate var next: UserQueue?
   fileprivate var isQueued = false
@@ -132,7 +139,7 @@ final class UserQueue {
   var hasReady: Bool { firstReady != nil }
 
   /// Removes and returns the next connection to serve.
-  func popReady() -> Connection? {
+  func popReady() -> (any FramedConnection)? {
     guard let connection = firstReady else { return nil }
     firstReady = connection.nextReady
     if firstReady == nil { lastReady = nil }
@@ -141,7 +148,7 @@ final class UserQueue {
     return connection
   }
 
-  fileprivate func append(_ connection: Connection) {
+  fileprivate func append(_ connection: any FramedConnection) {
     if let last = lastReady { last.nextReady = connection } else { firstReady = connection }
     lastReady = connection
     connection.isReady = true
@@ -159,7 +166,7 @@ final class ReadyQueue {
   var isEmpty: Bool { first == nil }
 
   /// A connection that is already in the queue keeps its place.
-  func append(_ connection: Connection) {
+  func append(_ connection: any FramedConnection) {
     guard !connection.isReady else { return }
     connection.user.append(connection)
     append(connection.user)

@@ -16,7 +16,7 @@ final class SocketSections {
     }
   }
 
-  private let server: ClientServer
+  private let server: SocketServer
   private let service: SessionService
   private let log: Logger
   /// In the order in which they were opened. None is closed before the daemon ends, so that none can
@@ -26,7 +26,7 @@ final class SocketSections {
   /// The problems that were logged, by their sockets.
   private var told: [UnixSocketPath: String] = [:]
 
-  init(server: ClientServer, service: SessionService, log: Logger) {
+  init(server: SocketServer, service: SessionService, log: Logger) {
     self.server = server
     self.service = service
     self.log = log
@@ -35,7 +35,7 @@ final class SocketSections {
   /// Serves a socket whose descriptor stays the caller's.
   func add(_ descriptor: Int32, name: String) throws(SystemError) {
     let socket = ClientSocket(path: UnixSocketPath(boundTo: descriptor), name: name)
-    try server.listen(on: descriptor, as: socket)
+    try server.listen(at: UnixListener(descriptor, as: socket, receiver: service))
     listening.append(socket)
   }
 

@@ -3,9 +3,7 @@ package import CredCore
 /// The service, as the endpoint's server sees it. The same code decides for the socket and the
 /// endpoint: a request to the endpoint becomes a `get`, with the same rules, sessions and
 /// refreshes.
-package protocol EndpointReceiving: AnyObject {
-  /// The account for which a user's connections count; nil while the user is looked up.
-  func account(of uid: UInt32) -> Account?
+package protocol EndpointReceiving: ClientReceiving {
   /// - Parameter facts: the facts of a connection that the kernel has attested. They have no pid.
   func connectedToEndpoint(_ facts: any PeerFacts, _ sink: any ReplySink) -> Client
   /// Answers a request through the client's sink, at once or later. The server has checked its
@@ -17,8 +15,6 @@ package protocol EndpointReceiving: AnyObject {
   /// Counts a request that the server has refused by itself. If the request hit a limit, logs its
   /// user.
   func refused(_ refusal: EndpointRefusal, of peer: Peer)
-  /// Removes a client that has disconnected.
-  func left(_ client: Client)
 }
 
 /// Checks the tokens of the endpoint. It exists once the crypto library is loaded and the key of

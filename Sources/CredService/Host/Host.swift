@@ -82,11 +82,17 @@ package protocol ReplySink: AnyObject {
   func finish()
 }
 
-/// The service, as the socket's server sees it.
-package protocol LineReceiving: AnyObject {
+/// The service, as each server of sockets sees it.
+package protocol ClientReceiving: AnyObject {
   /// The account for which a user's connections count. Nil while the user is looked up; then a call
   /// of the server's `accountKnown` follows.
   func account(of uid: UInt32) -> Account?
+  /// Removes a client that has disconnected.
+  func left(_ client: Client)
+}
+
+/// The service, as the socket's server sees it.
+package protocol LineReceiving: ClientReceiving {
   /// The answer to every client of a socket; nil if its clients are served.
   func refusal(at socket: ClientSocket) -> ProtocolError?
   /// Makes a client for a new connection.
@@ -97,8 +103,6 @@ package protocol LineReceiving: AnyObject {
   ///
   /// - Returns: how much longer the answer took than a cached one.
   func receive(_ line: borrowing Span<UInt8>, from client: Client, now: Instant) -> Duration
-  /// Removes a client that has disconnected.
-  func left(_ client: Client)
 }
 
 extension LineReceiving {

@@ -51,17 +51,24 @@ struct EndpointConnectionTests {
     let client = pair[1]
     defer { credd_close(client) }
     try #require(credd_set_nonblocking(pair[0]) == 0)
+    let listener = LoopbackListener(-1, at: EndpointAddress(port: 1), server)
+    let newcomer = Newcomer(
+      descriptor: pair[0], peer: Peer(uid: .max, gid: .max, pid: 0), account: nil)
+    let sockets = server.sockets
+    let user = UserQueue(UserPlace(uid: .max, allowance: nil))
     let connection = EndpointConnection(
-      pair[0], token: 1, address: EndpointAddress(port: 1), attested: nil, deadline: .seconds(10),
-      server: server)
-    connection.append([UInt8](repeating: 0x20, count: 4 << 20))
-    expect(connection.flush(.seconds(5)) && connection.hasOutput)
-    expect(connection.deadline, equals: Instant.seconds(15))
-    expect(connection.flush(.seconds(14)) && connection.hasOutput)
-    expect(connection.deadline, equals: Instant.seconds(15))
+      newcomer, at: listener, user: user, token: 1, server: sockets)
+    connection.enqueue([UInt8](repeating: 0x20, count: 4 << 20))
+    sockets.endTurn(connection, .seconds(5))
+    expect(connection.backlog > 0)
+    expect(sockets.deadlines.byToken[1], equals: Instant.seconds(15))
+    sockets.endTurn(connection, .seconds(14))
+    expect(connection.backlog > 0)
+    expect(sockets.deadlines.byToken[1], equals: Instant.seconds(15))
     var taken = [UInt8](repeating: 0, count: 1 << 20)
     expect(unsafe read(client, &taken, taken.count) > 0)
-    expect(connection.flush(.seconds(14)) && connection.hasOutput)
-    expect(connection.deadline, equals: Instant.seconds(24))
+    sockets.endTurn(connection, .seconds(14))
+    expect(connection.backlog > 0)
+    expect(sockets.deadlines.byToken[1], equals: Instant.seconds(24))
   }
 }

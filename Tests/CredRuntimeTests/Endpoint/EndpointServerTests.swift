@@ -47,7 +47,7 @@ struct EndpointServerTests {
   @Test func whatIsBeyondALimitIsResetAndTakesNoObjectAndNoPort() throws {
     let fixture = try EndpointFixture()
     let held = try fill(fixture)
-    let made = try fixture.run { $0.lastToken }
+    let made = try fixture.run { $0.sockets.table.generation }
     let waiting = try (0..<Limits.Endpoint.refusedConnections).map { _ in try fixture.connect() }
     expect(try fixture.reaches { $0.refused.count == waiting.count })
     for _ in 0..<10 {
@@ -56,7 +56,7 @@ struct EndpointServerTests {
       expect(refused.rest().hasPrefix("HTTP/1.1 429 "))
       expect(credd_tcp_state(refused.descriptor) < 0)
     }
-    expect(try fixture.run { $0.lastToken }, equals: made)
+    expect(try fixture.run { $0.sockets.table.generation }, equals: made)
     expect(
       try fixture.run { $0.limitHits[.endpointConnections] ?? 0 }, equals: waiting.count + 10)
     held[0].send(EndpointFixture.request)

@@ -280,16 +280,3 @@ struct TokenKeyFileTests {
     }
   }
 }
-
-struct TurnQueueTests {
-  @Test func ownersTakeTurnsHoweverManyElementsTheyHave() {
-    var queue = TurnQueue<String, Int>()
-    for number in 1...4 { queue.append(number, of: "a") }
-    queue.append(10, of: "b")
-    queue.append(20, of: "c")
-    var order: [Int] = []
-    while let next = queue.popFirst() { order.append(next) }
-    expect(order, equals: [1, 10, 20, 2, 3, 4])
-    expect(queue.isEmpty)
-  }
-}

@@ -129,19 +129,19 @@ struct ClientServerTests {
     let fixture = try ServerFixture(limits)
     let client = try fixture.connect()
     client.send("a")
-    expect(try fixture.reaches { _, server in server.stalled.count == 1 })
-    let first = try fixture.run { _, server in server.stalled.values.first }
+    expect(try fixture.reaches { _, server in server.deadlines.byToken.count == 1 })
+    let first = try fixture.run { _, server in server.deadlines.byToken.values.first }
     client.send("\na")
     expect(client.line(), equals: "re:a")
     expect(
       try fixture.reaches { _, server in
-        guard let first, let next = server.stalled.values.first else { return false }
+        guard let first, let next = server.deadlines.byToken.values.first else { return false }
         return next > first
       })
     // None for a client that has begun no line.
     client.send("\n")
     expect(client.line(), equals: "re:a")
-    expect(try fixture.reaches { _, server in server.stalled.isEmpty })
+    expect(try fixture.reaches { _, server in server.deadlines.byToken.isEmpty })
   }
 
   // MARK: Limits and fairness
@@ -292,10 +292,11 @@ struct ClientServerTests {
     let listener = try Socket.listening(at: path)
     let thread = try LoopThread()
     let served = try thread.run { loop in
-      let server = try ClientServer(
+      let receiver = ScriptedReceiver()
+      let server = try SocketServer(
         loop: loop, limits: ServerLimits(connections: 9, connectionsPerUser: 9),
-        receiver: ScriptedReceiver())
-      try server.listen(on: listener.descriptor)
+        receiver: receiver)
+      try server.listen(at: UnixListener(listener.descriptor, receiver: receiver))
       server.stopListening()
       return server.connectionCount
     }

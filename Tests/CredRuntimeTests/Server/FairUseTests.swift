@@ -11,15 +11,17 @@ import Testing
 struct FairUseTests {
   /// A connection without a descriptor.
   private func connection(
-    _ user: UserQueue, _ token: UInt64, _ server: ClientServer
-  ) -> Connection {
-    Connection(
-      descriptor: -1, peer: Peer(uid: user.uid, gid: 0, pid: 0), user: user, token: token,
+    _ user: UserQueue, _ token: UInt64, _ server: SocketServer
+  ) -> LineConnection {
+    let peer = Peer(uid: user.uid, gid: 0, pid: 0)
+    return LineConnection(
+      Newcomer(descriptor: -1, peer: peer, account: nil),
+      at: UnixListener(-1, receiver: ScriptedReceiver()), user: user, token: token,
       accepted: Instant(nanoseconds: 0), server: server)
   }
 
-  private func server(_ loop: EventLoop) throws -> ClientServer {
-    try ClientServer(
+  private func server(_ loop: EventLoop) throws -> SocketServer {
+    try SocketServer(
       loop: loop, limits: ServerLimits(connections: 1, connectionsPerUser: 1),
       receiver: ScriptedReceiver())
   }
@@ -40,6 +42,23 @@ struct FairUseTests {
     expect(!quiet.hasReady)
     expect(queue.popUser() === flood)
     expect((2...50).allSatisfy { flood.popReady()?.token == UInt64($0) })
+    expect(queue.isEmpty)
+  }
+
+  @Test func ownersTakeTurnsHoweverManyElementsTheyHave() throws {
+    let loop = try EventLoop()
+    let server = try server(loop)
+    let (a, b, c) = (UserQueue(uid: 1), UserQueue(uid: 2), UserQueue(uid: 3))
+    let queue = ReadyQueue()
+    for number in 1...4 { queue.append(connection(a, UInt64(number), server)) }
+    queue.append(connection(b, 10, server))
+    queue.append(connection(c, 20, server))
+    var order: [UInt64] = []
+    while let user = queue.popUser() {
+      if let next = user.popReady() { order.append(next.token) }
+      if user.hasReady { queue.append(user) }
+    }
+    expect(order, equals: [1, 10, 20, 2, 3, 4])
     expect(queue.isEmpty)
   }
 

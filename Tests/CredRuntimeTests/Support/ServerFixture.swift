@@ -10,7 +10,7 @@ import Testing
 
 /// Does what the request lines say.
 final class ScriptedReceiver: LineReceiving {
-  unowned var server: ClientServer?
+  unowned var server: SocketServer?
   private(set) var lines = 0
   /// How many lines were left of the turn at each.
   private(set) var linesLeft: [Int] = []
@@ -85,7 +85,7 @@ final class ServerFixture: Sendable {
   let folder: TemporaryFolder
   let path: String
   let thread: LoopThread
-  private let parts: OnLoop<(receiver: ScriptedReceiver, server: ClientServer, socket: Listener)>
+  private let parts: OnLoop<(receiver: ScriptedReceiver, server: SocketServer, socket: Listener)>
 
   final class Listener {
     let bound: ListeningSocket
@@ -104,10 +104,10 @@ final class ServerFixture: Sendable {
     thread = try LoopThread()
     parts = try thread.run { loop in
       let receiver = ScriptedReceiver()
-      let server = try ClientServer(loop: loop, limits: limits, receiver: receiver)
+      let server = try SocketServer(loop: loop, limits: limits, receiver: receiver)
       receiver.server = server
       let socket = try Listener(path)
-      try server.listen(on: socket.bound.descriptor)
+      try server.listen(at: UnixListener(socket.bound.descriptor, receiver: receiver))
       return OnLoop(value: (receiver, server, socket))
     }
   }
@@ -128,20 +128,22 @@ final class ServerFixture: Sendable {
     let listener = try thread.run { [parts] _ in
       let listener = try Listener(path)
       let socket = ClientSocket(path: UnixSocketPath(path), name: ClientSocket.nameOfCapped)
-      try parts.value.server.listen(on: listener.bound.descriptor, as: socket)
+      try parts.value.server.listen(
+        at: UnixListener(
+          listener.bound.descriptor, as: socket, receiver: parts.value.receiver))
       return OnLoop(value: listener)
     }
     return (path, listener)
   }
 
   func run<R: Sendable>(
-    _ body: @escaping @Sendable (ScriptedReceiver, ClientServer) throws -> R
+    _ body: @escaping @Sendable (ScriptedReceiver, SocketServer) throws -> R
   ) throws -> R {
     try thread.run { [parts] _ in try body(parts.value.receiver, parts.value.server) }
   }
 
   func reaches(
-    _ condition: @escaping @Sendable (ScriptedReceiver, ClientServer) -> Bool
+    _ condition: @escaping @Sendable (ScriptedReceiver, SocketServer) -> Bool
   ) throws -> Bool {
     try thread.reaches { [parts] _ in condition(parts.value.receiver, parts.value.server) }
   }
@@ -192,7 +194,8 @@ final class ServerFixture: Sendable {
     // One that is there by then has it.
     try thread.run { [parts] _ in
       parts.value.server.stopListening()
-      try parts.value.server.listen(on: listener)
+      try parts.value.server.listen(
+        at: UnixListener(listener, receiver: parts.value.receiver))
     }
   }
 

@@ -9,7 +9,7 @@ import Testing
 /// The steps of docs/internals/architecture.md, "A cold get", watched at the seams. The page has these words.
 struct ColdGetTests {
   static let steps = [
-    "`ClientServer` reads bytes and cuts a line",
+    "`SocketServer` reads bytes, `LineConnection` cuts a line",
     "`Router.route` finds the operation",
     "`Admittance.decide` asks for the caller",
     "The session comes from the table",
@@ -18,7 +18,7 @@ struct ColdGetTests {
     "`UpstreamClient` waits for its turn in the `CallQueue` of the upstream endpoint",
     "The reply is read into an outcome",
     "The reply is rendered once, the audit is written",
-    "`ClientServer` writes all replies",
+    "`SocketServer` writes all replies",
   ]
 
   /// Checks that steps come in order, each once.
@@ -43,7 +43,7 @@ struct ColdGetTests {
     ]
     var walk = Walk()
 
-    walk.step(1, "`ClientServer` reads bytes and cuts a line")
+    walk.step(1, "`SocketServer` reads bytes, `LineConnection` cuts a line")
     let (client, other) = (fixture.connect(pid: 42), fixture.connect(pid: 43))
     client.sendOnly("{}")
     expect(service.figures.requests, equals: 1)
@@ -97,7 +97,7 @@ struct ColdGetTests {
     expect(client.replies, equals: other.replies)
     expect(host.log.messages.count { $0 == "credentials given" }, equals: 2)
 
-    walk.step(10, "`ClientServer` writes all replies")
+    walk.step(10, "`SocketServer` writes all replies")
     // The service has handed each reply to its client's sink, once, and waits for nothing.
     expect(client.replies.count == 1 && !client.isWaiting && !other.isWaiting)
     expect(service.sessions.values.allSatisfy { $0.machine.waiterCount == 0 })

@@ -3,39 +3,35 @@ internal import CredCore
 internal import CredService
 internal import Glibc
 
-/// Accepts clients, reads lines, writes replies.
+/// Accepts clients, gives them turns, writes their replies, and closes connections that are too many or
+/// too slow. How a client writes its requests, its connection knows: ``FramedConnection``.
 ///
 /// Connections are edge-triggered: epoll reports only once that there is something to read. So
 /// connections that wait for their turn cost nothing when the loop polls for new events after every
 /// round.
-@safe final class ClientServer: ReadinessReceiver {
+@safe final class SocketServer: ReadinessReceiver {
   let loop: EventLoop
-  /// Connections with work: epoll has reported events, or lines were read and not answered.
+  /// Connections with work: epoll has reported events, or requests were read and not answered.
   let queue = ReadyQueue()
-  /// Requests that may still be answered in this turn. Below zero after a very slow one.
-  private(set) var linesLeft = 0
-  var listeners: [ClientListener] = []
-  /// Whether a listener was set to add the sender to each message. Then clients that connected
-  /// earlier need `credd_refuse_senders` too.
-  var namesSenders = false
-  var acceptTimer: EventSource?
-  var stallTimer: EventSource?
+  /// Lines that may still be answered in this turn. Below zero after a very slow one.
+  var linesLeft = 0
+  let listeners: Listeners
+  let table: ConnectionTable
+  /// See ``updateDeadline(_:_:)``.
+  let deadlines: Deadlines
   /// See ``drain(then:)``.
   var drainTimer: EventSource?
-  /// Deadlines of connections that do not end a line or do not take replies, by token.
-  var stalled: [UInt64: Instant] = [:]
-  let table = ConnectionTable()
   private let inputBuffer: UnsafeMutableBufferPointer<UInt8>
   private let output = OutputBuffer(capacity: ServerLimits.writeSize)
   /// The connection whose turn it is, and whose replies are in `output`.
-  private var current: Connection?
+  private var current: (any FramedConnection)?
   /// Connections that got replies outside their turns.
-  private var pendingReplies: [Connection] = []
+  private var pendingReplies: [any FramedConnection] = []
   /// Whether there are pending replies. A separate flag, because every iteration reads it, and
   /// reading the array costs a check of exclusive access.
   private var hasPendingReplies = false
   var limits: ServerLimits
-  let receiver: any LineReceiving
+  let receiver: any ClientReceiving
 
   /// How often the limits of connections were hit.
   var limitHits: [HitLimit: Int] = [:]
@@ -45,30 +41,37 @@ internal import Glibc
   /// Since when no client is connected. Without meaning while one is connected.
   private(set) var emptySince: Instant
 
+  /// - Parameter isEndpoint: whether its turn in the loop is that of the endpoint.
   init(
-    loop: EventLoop, limits: ServerLimits, receiver: any LineReceiving
+    loop: EventLoop, limits: ServerLimits, receiver: any ClientReceiving, isEndpoint: Bool = false
   ) throws(SystemError) {
     self.loop = loop
     emptySince = loop.now
     self.limits = limits
     self.receiver = receiver
+    table = ConnectionTable(mark: isEndpoint ? ConnectionTable.endpointBit : 0)
+    listeners = try Listeners(loop, mark: table.mark)
+    deadlines = Deadlines(loop, check: limits.stallCheck)
     unsafe inputBuffer = .allocate(capacity: ServerLimits.readSize)
-    acceptTimer = try loop.timer { [unowned self] _ in self.resumeAccepting() }
-    stallTimer = try loop.timer { [unowned self] _ in self.closeStalled() }
-    loop.receiver = self
+    try deadlines.start { [unowned self] in self.endOverdue($0) }
+    setReceiver(self)
   }
 
   deinit {
-    loop.receiver = nil
+    setReceiver(nil)
     stopListening()
     while let user = queue.popUser() { while user.popReady() != nil {} }
     unsafe inputBuffer.deallocate()
   }
 
+  private func setReceiver(_ receiver: SocketServer?) {
+    if table.mark == 0 { loop.receiver = receiver } else { loop.setEndpoint(receiver) }
+  }
+
   var connectionCount: Int { table.count }
 
   /// All open connections, in no order.
-  var connections: [Connection] { table.all }
+  var connections: [any FramedConnection] { table.all }
 
   // MARK: Serving
 
@@ -79,11 +82,12 @@ internal import Glibc
     writeReplies()
     for index in ready.indices {
       let event = ready[index]
+      guard event.token & ConnectionTable.endpointBit == table.mark else { continue }
       if let connection = table[event.token] {
         connection.events |= event.events
         queue.append(connection)
-      } else if let listener = listeners.first(where: { Self.token(of: $0) == event.token }) {
-        accept(from: listener, event.events)
+      } else {
+        listeners.accept(event) { admit($0, at: $1, $2) }
       }
     }
     serveRound()
@@ -110,7 +114,7 @@ internal import Glibc
     }
   }
 
-  private func serve(_ connection: Connection, _ now: Instant) {
+  private func serve(_ connection: any FramedConnection, _ now: Instant) {
     if connection.events & CREDD_EPOLL_OUT != 0 {
       connection.events &= ~CREDD_EPOLL_OUT
       flush(connection)
@@ -118,23 +122,18 @@ internal import Glibc
       endTurn(connection, now)
     }
     guard !connection.isClosed else { return }
-    if !connection.unread.isEmpty, canTakeLine(connection) {
+    if !connection.unread.isEmpty, connection.canTakeRequest {
       // Later input waits for the next turn.
       takeUnread(connection, now)
       endTurn(connection, now)
-    } else if connection.hasInput, wantsInput(connection) {
+    } else if connection.hasInput, connection.wantsInput {
       receive(connection, now)
     } else if connection.isGone {
       close(connection)
     }
   }
 
-  func wantsInput(_ connection: Connection) -> Bool {
-    !connection.isWaiting && connection.backlog == 0 && !connection.isInputFinished
-      && !connection.isClosing
-  }
-
-  func receive(_ connection: Connection, _ now: Instant) {
+  func receive(_ connection: any FramedConnection, _ now: Instant) {
     let count = unsafe connection.read(into: inputBuffer)
     switch count {
     case 1...:
@@ -142,7 +141,7 @@ internal import Glibc
       if unsafe count < inputBuffer.count { connection.readShort() }
       var position = 0
       let chunk = unsafe UnsafeMutableBufferPointer(rebasing: inputBuffer[..<count])
-      unsafe takeLines(in: chunk.span, from: &position, connection, now)
+      unsafe connection.take(chunk.span, from: &position, at: self, now)
       if position < count {
         connection.unread = unsafe Array(chunk[position...])
         connection.unreadPosition = 0
@@ -160,66 +159,22 @@ internal import Glibc
     endTurn(connection, now)
   }
 
-  // MARK: Lines
-
-  private func takeLines(
-    in chunk: borrowing Span<UInt8>, from position: inout Int, _ connection: Connection,
-    _ now: Instant
-  ) {
-    while position < chunk.count, linesLeft > 0, canTakeLine(connection) {
-      if !connection.holdsPartialLine, let range = LineFramer.line(in: chunk, at: position) {
-        position = range.upperBound + 1
-        take(chunk.extracting(range), connection, now)
-        continue
-      }
-      switch connection.nextLine(in: chunk, from: &position) {
-      case .line(let range):
-        take(chunk.extracting(range), connection, now)
-      case .joined(let line):
-        clearStallDeadline(connection)  // the next partial line has a time of its own
-        take(line.span, connection, now)
-      case .needsMore:
-        return
-      case .tooLarge:
-        position = chunk.count
-        connection.isClosing = true
-        reply(RenderedReply.error(.requestTooLarge).bytes, to: connection)
-      }
-    }
-  }
-
-  private func takeUnread(_ connection: Connection, _ now: Instant) {
+  private func takeUnread(_ connection: any FramedConnection, _ now: Instant) {
     let chunk = connection.unread
     var position = connection.unreadPosition
-    takeLines(in: chunk.span, from: &position, connection, now)
+    connection.take(chunk.span, from: &position, at: self, now)
     connection.unreadPosition = position
     guard position == chunk.count else { return }
     connection.unread = []
     connection.unreadPosition = 0
-    // `printf '{}' | nc -N`: the last line needs no newline.
-    if connection.isInputFinished, canTakeLine(connection), let line = connection.lastLine() {
-      take(line.span, connection, now)
-    }
-  }
-
-  /// If a request takes longer than a cached answer, it counts as several.
-  private func take(_ line: borrowing Span<UInt8>, _ connection: Connection, _ now: Instant) {
-    guard let client = connection.client else { return }
-    linesLeft -= 1
-    let time = receiver.receive(line, from: client, now: now)
-    if time > .zero { linesLeft -= Int(time / ServerLimits.lineTime) }
-  }
-
-  private func canTakeLine(_ connection: Connection) -> Bool {
-    !connection.isWaiting && connection.backlog == 0 && !connection.isClosing
-      && !connection.isClosed
+    if connection.isInputFinished { connection.takeEnd(at: self, now) }
   }
 
   // MARK: Replies
 
   /// Sends a reply at the end of the connection's own turn, or, outside its turn, in the next
   /// iteration.
-  func reply(_ bytes: [UInt8], to connection: Connection) {
+  func reply(_ bytes: [UInt8], to connection: any FramedConnection) {
     guard !connection.isClosed else { return }
     guard connection === current else {
       if !connection.hasPendingReply { pendingReplies.append(connection) }
@@ -230,14 +185,14 @@ internal import Glibc
     }
     if connection.backlog == 0, output.append(bytes) { return }
     // The buffer is full: write it first. The rest that the peer does not take becomes its backlog;
-    // no line of the peer is read until the backlog is empty.
+    // no request of the peer is read until the backlog is empty.
     if connection.backlog == 0 { flush(connection) }
     if connection.backlog > 0 || !output.append(bytes) {
       connection.enqueue(bytes)
     }
   }
 
-  /// Writes replies that connections got outside their own turns. Their next lines wait for a turn
+  /// Writes replies that connections got outside their own turns. Their next requests wait for a turn
   /// of their user, because many connections of one user may get answers at once.
   func writeReplies() {
     guard hasPendingReplies else { return }
@@ -260,7 +215,7 @@ internal import Glibc
     hasPendingReplies = false
   }
 
-  func turn(of connection: Connection, _ body: () -> Void) {
+  func turn(of connection: any FramedConnection, _ body: () -> Void) {
     current = connection
     linesLeft = ServerLimits.turnLines
     body()
@@ -268,11 +223,11 @@ internal import Glibc
     output.clear()
   }
 
-  func flush(_ connection: Connection) {
+  func flush(_ connection: any FramedConnection) {
     if connection.backlog > 0 {
       let sent = connection.sendBacklog()
       guard sent >= 0 || sent == -Int(EAGAIN) else { return close(connection) }
-      if sent > 0 { clearStallDeadline(connection) }
+      if sent > 0 { clearDeadline(connection) }
       return
     }
     guard !output.isEmpty else { return }
@@ -287,7 +242,7 @@ internal import Glibc
   // MARK: After a turn
 
   /// Writes the gathered replies, then decides which events to wait for.
-  private func endTurn(_ connection: Connection, _ now: Instant) {
+  func endTurn(_ connection: any FramedConnection, _ now: Instant) {
     guard !connection.isClosed else { return }
     flush(connection)
     guard !connection.isClosed else { return }
@@ -295,12 +250,12 @@ internal import Glibc
     if connection.backlog == 0 {
       let isDone =
         connection.isInputFinished && connection.unread.isEmpty
-        && !connection.holdsPartialLine && !connection.isWaiting
+        && connection.partialBytes == 0 && !connection.isWaiting
       if connection.isClosing || isDone { return close(connection) }
     }
-    let hasLines = !connection.unread.isEmpty && canTakeLine(connection)
-    if hasLines || (connection.hasInput && wantsInput(connection)) || connection.isGone {
-      // The turn ended before all lines were answered, or the client disconnected before the
+    let hasRequests = !connection.unread.isEmpty && connection.canTakeRequest
+    if hasRequests || (connection.hasInput && connection.wantsInput) || connection.isGone {
+      // The turn ended before all requests were answered, or the client disconnected before the
       // answer.
       queue.append(connection)
     }
@@ -309,19 +264,19 @@ internal import Glibc
       let room = connection.watchesWritable ? CREDD_EPOLL_OUT : 0
       loop.change(connection.descriptor, Self.interest | room, connection.token)
     }
-    updateStallDeadline(connection, now)
+    updateDeadline(connection, now)
   }
 
   static let interest =
     CREDD_EPOLL_IN | CREDD_EPOLL_RDHUP | CREDD_EPOLL_PRI | CREDD_EPOLL_ET
 
-  func close(_ connection: Connection) {
+  func close(_ connection: any FramedConnection) {
     guard !connection.isClosed else { return }
     connection.isClosed = true
     connection.countBytes()
     table.remove(connection)
     if table.count == 0 { emptySince = loop.now }
-    stalled[connection.token] = nil
+    deadlines.set(nil, of: connection.token)
     // The descriptor is closed with the connection's last reference; that also removes it from the
     // epoll instance.
     if let client = connection.client { receiver.left(client) }
