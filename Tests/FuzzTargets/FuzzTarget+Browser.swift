@@ -13,11 +13,30 @@ extension FuzzTarget {
         start: Secret(Self.browserStart))
     else { return .fault("the redirect URI is refused") }
     let step = BrowserRequest.read(bytes)
-    let second = SecondBrowser(bytes)
+    let second = SecondBrowser(bytes).shown(back: Self.browserURI)
+    let isRefusedEarly = step == .refused && second == "more"
     return .all([
-      .of("a request", shown(step, back), second.shown(back: Self.browserURI)),
+      isRefusedEarly
+        ? judgeEndings(of: bytes) : .of("a request", shown(step, back), second),
       judgePieces(bytes, step), judgePasted(bytes),
     ])
+  }
+
+  /// A head without an end may be refused at any byte, but only if no end makes it a request.
+  private func judgeEndings(of bytes: [UInt8]) -> Verdict {
+    let endings = [
+      "", "T", "T / HTTP/1.1", " / HTTP/1.1", "/ HTTP/1.1", " HTTP/1.1", "1.1", "/1.1", "TP/1.1",
+      "a: b", ": b", "\r\nHost: a", "T / HTTP/1.1\r\nHost: a", " / HTTP/1.1\r\nHost: a",
+      "/ HTTP/1.1\r\nHost: a", " HTTP/1.1\r\nHost: a", "\nHost: a", "a: b\r\nHost: a",
+      ": b\r\nHost: a", "\n",
+    ]
+    for ending in endings {
+      let whole = bytes + Array("\(ending)\r\n\r\n".utf8)
+      guard SecondBrowser(whole).shown(back: Self.browserURI) == nil else {
+        return .fault("refused, though '\(ending)' makes it a request")
+      }
+    }
+    return .refused
   }
 
   private func shown(_ step: BrowserRequest.Step, _ back: BrowserReturn) -> String? {

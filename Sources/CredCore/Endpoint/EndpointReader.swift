@@ -1,9 +1,9 @@
-/// Reads the heads of requests from a connection to the endpoint, byte by byte.
+/// Reads the heads of requests from a connection to the endpoint.
 ///
 /// It accepts the requests of the AWS SDKs, and refuses everything that two readers could
-/// understand differently: a body, a folded field, a line without CR, a target other than a path.
-/// It refuses an error at the first byte that shows it, so that another protocol ends at its first
-/// line. After a refusal it reads nothing more.
+/// understand differently, such as a body or a target other than a path. It refuses an error at the
+/// first byte that shows it, so that another protocol ends at its first line: see ``HeadReader``.
+/// After a refusal it reads nothing more.
 ///
 /// A client may send a request before the earlier one is answered: the bytes after a request are
 /// left for the next call.
@@ -31,11 +31,8 @@ public struct EndpointReader: Sendable, Redacted {
   private static let longestMethod = 20
 
   private var state = State.requestLine
-  /// The bytes of the present line so far.
-  private var line: [UInt8] = []
-  /// The bytes of the present head so far.
-  public private(set) var partialBytes = 0
-  private var fields = 0
+  private var head = HeadReader(
+    mostBytes: Limits.Endpoint.headBytes, mostFields: Limits.Endpoint.fields, takesTabs: false)
   /// The last head that came in one piece, and the request in it.
   private var last: (head: Secret, request: EndpointRequest)?
   /// The longest head that is remembered; longer heads are parsed each time. Heads of clients have
@@ -45,6 +42,9 @@ public struct EndpointReader: Sendable, Redacted {
   public init() {}
 
   public var description: String { "<head of a request>" }
+
+  /// The bytes of a head that has begun and has not ended.
+  public var partialBytes: Int { head.bytes }
 
   /// Whether a head has begun and has not ended.
   public var holdsPartialHead: Bool { partialBytes > 0 }
@@ -70,7 +70,6 @@ public struct EndpointReader: Sendable, Redacted {
           return .request(request)
         }
       } catch {
-        line = []
         state = .ended(error)
         return .refused(error)
       }
@@ -89,23 +88,23 @@ public struct EndpointReader: Sendable, Redacted {
   }
 
   private mutating func take(_ byte: UInt8) throws(EndpointRefusal) -> EndpointRequest? {
-    partialBytes += 1
-    guard partialBytes <= Limits.Endpoint.headBytes else { throw .headTooLong }
-    if byte == UInt8(ascii: "\n") {
-      guard line.last == UInt8(ascii: "\r") else { throw .lineEnd }
-      line.removeLast()
-      defer { line.removeAll(keepingCapacity: true) }
-      return try endLine()
+    switch (try head.take(byte), state) {
+    case (nil, .requestLine): try checkStart(head.line)
+    case (.requestLine(let line)?, _): state = .fields(try Self.request(line))
+    case (.field(let name, let value)?, .fields(var request)):
+      try Self.add(name, value, to: &request)
+      state = .fields(request)
+    case (.end?, .fields(let request)):
+      guard !request.host.isEmpty else { throw .host }
+      state = .requestLine
+      return request
+    default: break
     }
-    guard line.last != UInt8(ascii: "\r") else { throw .lineEnd }
-    guard byte >= 0x20 && byte != 0x7F || byte == UInt8(ascii: "\r") else { throw .controlByte }
-    line.append(byte)
-    if case .requestLine = state { try checkStart() }
     return nil
   }
 
   /// Checks the request line as soon as its first bytes show what it is.
-  private func checkStart() throws(EndpointRefusal) {
+  private func checkStart(_ line: [UInt8]) throws(EndpointRefusal) {
     let last = line[line.count - 1]
     if line.count <= Self.method.count, line.elementsEqual(Self.method.prefix(line.count)) {
       return
@@ -123,34 +122,13 @@ public struct EndpointReader: Sendable, Redacted {
     else { throw .notARequest }
   }
 
-  private mutating func endLine() throws(EndpointRefusal) -> EndpointRequest? {
-    switch state {
-    case .requestLine:
-      state = .fields(try requestLine())
-      return nil
-    case .fields(let request) where line.isEmpty:
-      guard !request.host.isEmpty else { throw .host }
-      state = .requestLine
-      partialBytes = 0
-      fields = 0
-      return request
-    case .fields(var request):
-      fields += 1
-      guard fields <= Limits.Endpoint.fields else { throw .tooManyFields }
-      try add(to: &request)
-      state = .fields(request)
-      return nil
-    case .ended(let refusal): throw refusal
-    }
-  }
-
-  private func requestLine() throws(EndpointRefusal) -> EndpointRequest {
-    guard line.starts(with: Self.method) else { throw .notARequest }
-    let rest = line.dropFirst(Self.method.count)
+  private static func request(_ line: [UInt8]) throws(EndpointRefusal) -> EndpointRequest {
+    guard line.starts(with: method) else { throw .notARequest }
+    let rest = line.dropFirst(method.count)
     let parts = rest.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
     guard parts.count == 2 else { throw .target }
     guard parts[0].allSatisfy(\.isVisible) else { throw .target }
-    guard parts[1].elementsEqual(Self.version) else { throw .version }
+    guard parts[1].elementsEqual(version) else { throw .version }
     var request = EndpointRequest()
     request.target = Array(parts[0])
     return request
@@ -158,12 +136,9 @@ public struct EndpointReader: Sendable, Redacted {
 
   // MARK: Header fields
 
-  private func add(to request: inout EndpointRequest) throws(EndpointRefusal) {
-    guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { throw .field }
-    let name = line[..<colon].map { $0.isUppercase ? $0 | 0x20 : $0 }
-    // A name contains no white space, neither before the colon nor at the start of a folded line.
-    guard name.allSatisfy(\.isTokenByte) else { throw .field }
-    let value = Array(line[(colon + 1)...].trimmedOfBlanks)
+  private static func add(
+    _ name: [UInt8], _ value: [UInt8], to request: inout EndpointRequest
+  ) throws(EndpointRefusal) {
     if let foreign = ForeignHeader(name) {
       request.foreignHeader = request.foreignHeader ?? foreign
       return
@@ -179,7 +154,7 @@ public struct EndpointReader: Sendable, Redacted {
     // Some clients state explicitly that there is no body.
     case "content-length": guard value == [UInt8(ascii: "0")] else { throw .body }
     case "expect": throw .expectation
-    case "connection": if Self.closes(value) { request.closes = true }
+    case "connection": if closes(value) { request.closes = true }
     default: break
     }
   }
@@ -189,11 +164,4 @@ public struct EndpointReader: Sendable, Redacted {
       option.trimmedOfBlanks.map { $0 | 0x20 }.elementsEqual("close".utf8)
     }
   }
-}
-
-extension UInt8 {
-  fileprivate var isUppercase: Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) }
-
-  /// Whether the byte is allowed in a header's name: `tchar` of RFC 9110 §5.6.2.
-  fileprivate var isTokenByte: Bool { isLetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains(self) }
 }

@@ -1,7 +1,6 @@
 /// A request of a browser to the loopback listener of a sign-in.
 ///
-/// Any user may connect to a port, so the parser is strict: each byte has one meaning, and requests
-/// that no browser sends are refused.
+/// Requests that no browser sends are refused, as soon as a byte shows it: see ``HeadReader``.
 public struct BrowserRequest: Sendable, Equatable, Redacted {
   public let isGet: Bool
   /// The target with its query, byte for byte. It contains the code.
@@ -26,63 +25,51 @@ public struct BrowserRequest: Sendable, Equatable, Redacted {
   ///
   /// Bytes after the head are not read: a GET has no body.
   public static func read(_ bytes: [UInt8]) -> Step {
-    guard let end = endOfHead(bytes) else {
-      return bytes.count >= headBytes || !mayBecomeHead(bytes) ? .refused : .needsMore
-    }
-    guard end <= headBytes, let request = BrowserRequest(head: bytes[..<end]) else {
+    do throws(EndpointRefusal) {
+      if let request = try request(in: bytes) { return .request(request) }
+      return bytes.count < headBytes ? .needsMore : .refused
+    } catch {
       return .refused
     }
-    return .request(request)
   }
 
-  /// The index after the empty line.
-  private static func endOfHead(_ bytes: [UInt8]) -> Int? {
-    guard bytes.count >= 4 else { return nil }
-    return (3..<bytes.count).first { index in
-      bytes[index] == UInt8(ascii: "\n") && bytes[index - 1] == UInt8(ascii: "\r")
-        && bytes[index - 2] == UInt8(ascii: "\n") && bytes[index - 3] == UInt8(ascii: "\r")
-    }.map { $0 + 1 }
+  private static func request(in bytes: [UInt8]) throws(EndpointRefusal) -> BrowserRequest? {
+    var head = HeadReader(mostBytes: headBytes, mostFields: mostFields, takesTabs: true)
+    var line: (isGet: Bool, target: Secret)?
+    var host: [UInt8]?
+    for byte in bytes {
+      switch try head.take(byte) {
+      case nil: guard line != nil || mayBegin(head.line) else { throw .notARequest }
+      case .requestLine(let text): line = try requestLine(text)
+      case .field(let name, let value):
+        guard name.elementsEqual("host".utf8) else { continue }
+        guard host == nil else { throw .host }
+        host = value
+      case .end:
+        guard let line, let host else { throw .host }
+        return BrowserRequest(isGet: line.isGet, target: line.target, host: host)
+      }
+    }
+    return nil
   }
 
   /// Whether the bytes begin like a request. Other protocols already differ in their first byte.
-  private static func mayBecomeHead(_ bytes: [UInt8]) -> Bool {
-    bytes.prefix { $0 != UInt8(ascii: " ") }.prefix(longestMethod + 1).allSatisfy(\.isUppercase)
-      && bytes.prefix(longestMethod + 1).contains { $0 == UInt8(ascii: " ") }
-      || bytes.count <= longestMethod && bytes.allSatisfy(\.isUppercase)
+  private static func mayBegin(_ line: [UInt8]) -> Bool {
+    let method = line.prefix { $0 != UInt8(ascii: " ") }
+    return (1...longestMethod).contains(method.count) && method.allSatisfy(\.isUppercase)
   }
 
   private static let longestMethod = 20
 
-  private init?(head: ArraySlice<UInt8>) {
-    var lines = head.dropLast(4).lines
-    guard !lines.isEmpty else { return nil }
-    let words = lines.removeFirst().split(
-      separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
-    guard words.count == 3, !words[0].isEmpty, words[0].count <= Self.longestMethod,
-      words[0].allSatisfy(\.isUppercase), words[1].first == UInt8(ascii: "/"),
-      words[1].allSatisfy(\.isVisible),
-      words[2].elementsEqual("HTTP/1.1".utf8) || words[2].elementsEqual("HTTP/1.0".utf8),
-      lines.count <= Self.mostFields, let host = Self.host(lines)
-    else { return nil }
-    isGet = words[0].elementsEqual("GET".utf8)
-    target = Secret(Array(words[1]))
-    self.host = host
-  }
-
-  /// The `Host`; nil unless every line is a field and exactly one is `Host`.
-  private static func host(_ lines: [ArraySlice<UInt8>]) -> [UInt8]? {
-    var host: [UInt8]?
-    for line in lines {
-      guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
-        line[..<colon].allSatisfy(\.isOfFieldName),
-        line.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 })
-      else { return nil }
-      guard line[..<colon].map({ $0.isUppercase ? $0 | 0x20 : $0 }).elementsEqual("host".utf8)
-      else { continue }
-      guard host == nil else { return nil }
-      host = Array(line[(colon + 1)...].trimmed)
-    }
-    return host
+  private static func requestLine(
+    _ line: [UInt8]
+  ) throws(EndpointRefusal) -> (isGet: Bool, target: Secret) {
+    let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+    guard words.count == 3, words[1].first == UInt8(ascii: "/"), words[1].allSatisfy(\.isVisible)
+    else { throw .target }
+    guard words[2].elementsEqual("HTTP/1.1".utf8) || words[2].elementsEqual("HTTP/1.0".utf8)
+    else { throw .version }
+    return (words[0].elementsEqual("GET".utf8), Secret(Array(words[1])))
   }
 }
 
@@ -190,32 +177,5 @@ public struct BrowserReturn: Sendable, Redacted {
       let value = PercentEncoding.decodeForm(part[(equals + 1)...])
     else { return false }
     return state.isSame(as: value)
-  }
-}
-
-extension UInt8 {
-  fileprivate var isUppercase: Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) }
-
-  /// `tchar` of RFC 9110, 5.6.2.
-  fileprivate var isOfFieldName: Bool { isLetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains(self) }
-}
-
-extension ArraySlice<UInt8> {
-  /// The lines, split at CR LF.
-  fileprivate var lines: [ArraySlice<UInt8>] {
-    var lines: [ArraySlice<UInt8>] = []
-    var start = startIndex
-    var index = startIndex
-    while index + 1 < endIndex {
-      if self[index] == UInt8(ascii: "\r"), self[index + 1] == UInt8(ascii: "\n") {
-        lines.append(self[start..<index])
-        start = index + 2
-        index = start
-      } else {
-        index += 1
-      }
-    }
-    lines.append(self[start...])
-    return lines
   }
 }
