@@ -83,6 +83,7 @@ start_credd() {
 # start_authserver PROGRAM CONDITION…: with $folder/authserver.conf. Its AWS credentials, which Cognito's
 # developer operations want, nobody else has.
 start_authserver() {
+  cp "${BASH_SOURCE[0]%/*}/../contrib/authserver/common-passwords" "$folder"
   start authserver env AWS_ACCESS_KEY_ID=AKIASANDBOXDEVELOPER \
     AWS_SECRET_ACCESS_KEY=sandbox-developer-secret \
     "$1" serve --config "$folder/authserver.conf"

@@ -125,6 +125,7 @@ def postgres(folder):
 def authserver(program, folder, name, database, cognito):
     port = free_port()
     configuration = folder / f"{name}.conf"
+    shutil.copy(pathlib.Path(__file__).resolve().parent.parent / "common-passwords", folder)
     configuration.write_text(
         f"[server]\nlisten = 127.0.0.1:{port}\nadmin_listen = none\ndatabase = {database}\n"
         f"quota = 10000/s\n[aws]\ncognito_endpoint = {cognito}\n"

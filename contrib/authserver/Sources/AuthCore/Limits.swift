@@ -41,6 +41,8 @@ public enum Limits {
   public static let shortestPassword = 8
   /// Longer ones are an attack on the hash.
   public static let longestPassword = 256
+  /// The list of common passwords: some 100,000 of them, which take some 10 MiB of memory.
+  public static let passwordListBytes = 1 << 20
   /// Hashes waiting for a thread. Each takes about 20 ms.
   public static let waitingHashes = 64
 

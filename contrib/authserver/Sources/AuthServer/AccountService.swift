@@ -7,6 +7,7 @@ public struct AccountService: Sendable {
   let configuration: AuthCore.Configuration
   let store: AuthStore
   let hasher: PasswordHasher
+  let passwords: PasswordFile
   let audit: AuditLog
   let gate: HostGate
   let log: Logger
@@ -14,11 +15,13 @@ public struct AccountService: Sendable {
 
   public init(
     configuration: AuthCore.Configuration, store: AuthStore, hasher: PasswordHasher,
-    audit: AuditLog, log: Logger, now: @escaping @Sendable () -> Timestamp
+    passwords: PasswordFile, audit: AuditLog, log: Logger,
+    now: @escaping @Sendable () -> Timestamp
   ) {
     self.configuration = configuration
     self.store = store
     self.hasher = hasher
+    self.passwords = passwords
     self.audit = audit
     self.log = log
     gate = HostGate(store: store, audit: audit, now: now)
@@ -32,7 +35,7 @@ public struct AccountService: Sendable {
   ) async throws -> String {
     let ticket = try checkInvitation(invitation)
     let user = try newUser(username)
-    if let fault = PasswordRules.fault(of: password, username: username) {
+    if let fault = passwords.rules.fault(of: password, username: username) {
       throw Refusal(400, "InvalidPassword", fault)
     }
     if let address { try await pause(.init(registrationFrom: address)) }

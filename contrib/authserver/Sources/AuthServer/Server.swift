@@ -20,6 +20,8 @@ public struct Server: Sendable {
     /// In place of AWS.
     public var cognito: (any Cognito)?
     public var hashing = PasswordHasher.Parameters()
+    /// Where the list of common passwords may be; the first that is there counts.
+    public var passwordLists = [PasswordFile.shipped]
     /// Clients' connections at once.
     public var connections = Limits.connections
     /// The addresses that the server listens on.
@@ -63,13 +65,14 @@ public struct Server: Sendable {
   /// Serves until it is told to stop. Requests under way are answered first.
   public func run() async throws {
     let configuration = options.configuration
+    let passwords = try PasswordFile(options.passwordLists)
     let hasher = try PasswordHasher(
       threads: max(1, options.processors / 2), parameters: options.hashing, metrics: metrics)
     let http = try HTTPClient(calls: Limits.cognitoCalls)
     let tls = try TLSContexts(configuration, metrics: metrics)
     metrics.set(.buildInfo, Self.version, to: 1)
     do {
-      try await serve(hasher, http, tls)
+      try await serve(hasher, http, tls, passwords)
     } catch {
       await stop(hasher, http)
       throw error
@@ -84,14 +87,19 @@ public struct Server: Sendable {
   }
 
   private func serve(
-    _ hasher: PasswordHasher, _ http: HTTPClient, _ tls: TLSContexts?
+    _ hasher: PasswordHasher, _ http: HTTPClient, _ tls: TLSContexts?, _ passwords: PasswordFile
   ) async throws {
     let signals = Signals(isOn: options.takesSignals)
-    let listeners = try await listen(routes(hasher, http), tls)
+    let listeners = try await listen(routes(hasher, http, passwords), tls)
     let housekeeping = Task { await keepHouse() }
     for await event in signals.events {
       guard event == .reload else { break }
-      reload(tls)
+      if let tls {
+        reload("the certificate was read again", or: "the earlier certificate stays", tls.reload)
+      }
+      reload(
+        "the common passwords were read again", or: "the earlier common passwords stay",
+        passwords.reload)
     }
     // Also where this task was cancelled: what stops the server goes on.
     await Task {
@@ -136,17 +144,20 @@ public struct Server: Sendable {
     return listeners
   }
 
-  private func reload(_ tls: TLSContexts?) {
-    guard let tls else { return }
+  private func reload(
+    _ done: Logger.Message, or fault: Logger.Message, _ body: () throws -> Void
+  ) {
     do {
-      try tls.reload()
-      options.log.notice("the certificate was read again")
+      try body()
+      options.log.notice(done)
     } catch {
-      options.log.error("the earlier certificate stays", metadata: ["reason": "\(error)"])
+      options.log.error(fault, metadata: ["reason": "\(error)"])
     }
   }
 
-  private func routes(_ hasher: PasswordHasher, _ http: HTTPClient) -> Routes {
+  private func routes(
+    _ hasher: PasswordHasher, _ http: HTTPClient, _ passwords: PasswordFile
+  ) -> Routes {
     let configuration = options.configuration
     let quota = QuotaGate(
       store: store, rate: configuration.quota, metrics: metrics, now: options.now)
@@ -161,8 +172,8 @@ public struct Server: Sendable {
       configuration: configuration, store: store, cognito: cognito, quota: quota, audit: audit,
       metrics: metrics, log: options.log, now: options.now)
     let accounts = AccountService(
-      configuration: configuration, store: store, hasher: hasher, audit: audit,
-      log: options.log, now: options.now)
+      configuration: configuration, store: store, hasher: hasher, passwords: passwords,
+      audit: audit, log: options.log, now: options.now)
     let sample = configuration.sample.map {
       SampleService(
         sample: $0, configuration: configuration, store: store, tokens: tokens, audit: audit,

@@ -106,6 +106,12 @@ struct Common: ParsableArguments {
       ?? "/run/credentials/credd-authserver.service"
   }
 
+  /// The administrator's list of common passwords, beside the configuration; else the package's.
+  var passwordLists: [String] {
+    let folder = URL(filePath: config).deletingLastPathComponent()
+    return [folder.appending(path: "common-passwords").path, PasswordFile.shipped]
+  }
+
   func read() throws -> AuthCore.Configuration {
     do {
       return try AuthCore.Configuration.read(
@@ -128,6 +134,7 @@ struct Common: ParsableArguments {
     faults += await Preflight(
       configuration, environment: ProcessInfo.processInfo.environment, now: .now
     ).faults(hasDatabase: hasDatabase)
+    do { _ = try PasswordFile(passwordLists) } catch { faults.append(error.description) }
     guard faults.isEmpty else { throw Failed(faults.joined(separator: "\n")) }
     // This answer is for a person. The unit runs this check too, and each line of its log must be
     // an object.

@@ -24,6 +24,7 @@ struct Serve: AsyncParsableCommand {
       configuration: try common.read(), log: Logger(label: "credd-authserver"))
     options.environment = ProcessInfo.processInfo.environment
     options.hostName = Common.hostName
+    options.passwordLists = common.passwordLists
     options.processors = ProcessInfo.processInfo.activeProcessorCount
     let server: Server
     do {

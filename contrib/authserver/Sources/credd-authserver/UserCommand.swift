@@ -16,10 +16,14 @@ struct UserCommand: AsyncParsableCommand {
   struct PasswordInput: ParsableArguments {
     @Flag(help: "Read the password from standard input.") var passwordStdin = false
 
-    func read(for name: String) throws -> String {
+    func read(for name: String, _ common: Common) throws -> String {
+      let rules: PasswordRules
+      do { rules = try PasswordFile(common.passwordLists).rules } catch {
+        throw Failed(error.description, .unavailable)
+      }
       let first = try line("Password: ")
       if !passwordStdin, try line("Once more: ") != first { throw Failed("the two differ", .usage) }
-      if let fault = PasswordRules.fault(of: first, username: name) { throw Failed(fault, .usage) }
+      if let fault = rules.fault(of: first, username: name) { throw Failed(fault, .usage) }
       return first
     }
 
@@ -80,7 +84,7 @@ struct UserCommand: AsyncParsableCommand {
       try await common.withStore { store, settings in
         let user = try Identifier.read(name, asAccount: settings.sharedNames)
         user.warnOfLooks()
-        let hash = try await UserCommand.hash(try input.read(for: name))
+        let hash = try await UserCommand.hash(try input.read(for: name, common))
         switch try await store.register(
           user, password: hash, invitation: nil, avoidsEnrolments: settings.sharedNames, now: .now,
           trail: common.trail("userAdded", ["user": user.text]))
@@ -163,7 +167,7 @@ struct UserCommand: AsyncParsableCommand {
         let user = try await UserCommand.find(name, store, isAccount: true)
         guard user.kind != .vouched else { throw Failed("\(user.identifier) has no password") }
         let bare = String(user.identifier.drop { $0 != ":" }.dropFirst())
-        let password = try input.read(for: bare.isEmpty ? user.identifier : bare)
+        let password = try input.read(for: bare.isEmpty ? user.identifier : bare, common)
         let kept: String
         if user.kind == .sample {
           guard let sample = settings.sample else {

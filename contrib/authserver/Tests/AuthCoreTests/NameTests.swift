@@ -260,18 +260,3 @@ struct IdentityChoiceTests {
     #expect(choose([], adopt: false) == .ignore(.adoptionNotPermitted))
   }
 }
-
-struct PasswordRulesTests {
-  @Test(arguments: [
-    "short", "password", "PASSWORD", "Password1!", "qwertyuiop", "11111111", "12345678", "hgfedcba",
-    "iloveyou1", "Welcome2024", "alice-the-user", String(repeating: "x", count: 257),
-  ])
-  func weakPasswordsAreRefused(_ password: String) {
-    #expect(PasswordRules.fault(of: password, username: "Alice-the-User") != nil)
-  }
-
-  @Test(arguments: ["correct horse battery", "xk29 fjq2", "пароль из трёх слов", "aaaabbbb cc"])
-  func othersAreTakenWithoutRulesAboutCharacters(_ password: String) {
-    #expect(PasswordRules.fault(of: password, username: "alice") == nil)
-  }
-}

@@ -19,6 +19,7 @@ struct CommandLineFixture {
   ) throws {
     folder = try TestFolder()
     database = place ?? .sqlite(path: folder.path + "/auth.db")
+    try PasswordList.copy(to: folder)
     configuration = folder.path + "/authserver.conf"
     let text =
       switch database {
@@ -76,8 +77,10 @@ struct CommandLineFixture {
     }
   }
 
+  /// But for the list of common passwords.
   var files: Set<String> {
     Set((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [])
+      .subtracting(["common-passwords"])
   }
 
   func mode(_ name: String) throws -> Int? {

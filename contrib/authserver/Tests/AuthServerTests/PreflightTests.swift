@@ -2,6 +2,7 @@ import AuthCore
 import AuthStore
 import AuthTestSupport
 import Foundation
+import Glibc
 import Testing
 
 @testable import AuthServer
@@ -89,6 +90,30 @@ extension CommandLineTests {
       let path = file.replacing("FOLDER", with: folder.path)
       let fixture = try CommandLineFixture(aws: "credentials_file = \(path)", isMigrated: false)
       #expect(check(fixture).contains { $0.contains(text) })
+    }
+
+    @Test func theListOfCommonPasswordsIsLookedAt() throws {
+      let fixture = try CommandLineFixture()
+      let list = fixture.folder.path + "/common-passwords"
+      try "one\n\u{1}\n".write(toFile: list, atomically: false, encoding: .utf8)
+      let fault = "common passwords: \(list):2: the password holds a control character"
+      #expect(check(fixture).contains { $0.hasSuffix(fault) })
+      #expect(fixture.failure(69, "serve")?.contains(fault) == true)
+      let command = ["user", "add", "zoe", "--password-stdin"]
+      #expect(fixture.failure(69, command)?.contains(fault) == true)
+      try FileManager.default.removeItem(atPath: list)
+      try FileManager.default.createDirectory(atPath: list, withIntermediateDirectories: false)
+      let other = "\(list) is no file of 1048576 bytes at most"
+      #expect(check(fixture).contains { $0.contains(other) })
+    }
+
+    /// Where there is none beside the configuration.
+    @Test(.enabled(if: unsafe access(PasswordFile.shipped, F_OK) != 0, "the package is installed"))
+    func aMissingListIsNamed() throws {
+      let fixture = try CommandLineFixture(isMigrated: false)
+      try FileManager.default.removeItem(atPath: fixture.folder.path + "/common-passwords")
+      let fault = "common passwords: \(PasswordFile.shipped) cannot be read: No such file"
+      #expect(check(fixture).contains { $0.contains(fault) })
     }
 
     @Test func theUnitsEnvironmentIsLookedAtInTheUnit() async throws {

@@ -278,6 +278,28 @@ struct ProgramTests {
     #expect(try names().contains("two.example"))
   }
 
+  @Test func aListOfCommonPasswordsOfOnesOwnCountsFromAReloadOn() throws {
+    let programs = try Programs(.sqlite)
+    defer { programs.stop() }
+    let list = programs.folder.path + "/common-passwords"
+    func write(_ text: String) throws {
+      try text.write(toFile: list, atomically: false, encoding: .utf8)
+    }
+    let server = try programs.serve()
+    #expect(try server.register("zoe").status == 201)
+    try write("three plain\u{2}words\n")
+    server.reload()
+    try server.wait(until: "the earlier common passwords stay")
+    try server.wait(until: "common-passwords:1: the password holds a control character")
+    #expect(try server.register("yan").status == 201)
+    try write("hunter\nThree Plain Words\n")
+    server.reload()
+    try server.wait(until: "the common passwords were read again")
+    let refused = try server.register("xu")
+    #expect(refused.status == 400)
+    #expect(refused["Message"] == "the password is one of the most common ones")
+  }
+
   /// The server's own AWS credentials.
   @Test(arguments: ["file", "process", "broken"])
   func credentialsComeFromAFileOrAProgram(_ source: String) throws {

@@ -37,6 +37,7 @@ final class Programs: Sendable {
   init(_ database: AuthCore.Configuration.Database, sandbox other: Programs? = nil) throws {
     self.database = database
     folder = try TestFolder()
+    try PasswordList.copy(to: folder)
     if let other {
       sandbox = other.sandbox
       return

@@ -58,6 +58,7 @@ struct TestServer: Sendable {
     change(&configuration)
     var options = Server.Options(configuration: configuration, log: log)
     options.cognito = cognito
+    options.passwordLists = [PasswordList.path]
     options.takesSignals = false
     options.now = now
     options.connections = connections

@@ -49,6 +49,19 @@ extension TestDatabase {
   }
 }
 
+/// The package's list of common passwords.
+public enum PasswordList {
+  public static let path = URL(filePath: #filePath).deletingLastPathComponent()
+    .appending(path: "../../common-passwords").standardized.path
+
+  /// For a program whose configuration lies in that folder. Also where other users cannot read the
+  /// sources.
+  public static func copy(to folder: TestFolder) throws {
+    try String(contentsOfFile: path, encoding: .utf8).write(
+      toFile: folder.path + "/common-passwords", atomically: false, encoding: .utf8)
+  }
+}
+
 /// A folder that is removed with its owner.
 public final class TestFolder: Sendable {
   public let path: String
