@@ -1,7 +1,8 @@
 import CredCore
 
-/// A password's length, and whether it is the user's name or one of the most common ones. Nothing
-/// else: rules about kinds of characters make passwords weaker (NIST SP 800-63B §5.1.1).
+/// Checks a password's length, and whether it is the user's name or one of the most common
+/// passwords. Nothing else: rules about kinds of characters make passwords weaker (NIST SP 800-63B
+/// §5.1.1).
 public struct PasswordRules: Sendable {
   /// What is wrong with a list of common passwords.
   public struct BadLine: Error, Equatable {
@@ -36,7 +37,7 @@ public struct PasswordRules: Sendable {
 
   private static let tooLong = "the password has more than \(Limits.longestPassword) characters"
 
-  /// The same whatever keyboard it was typed on: composed letters (NFC).
+  /// The same text for every keyboard on which it was typed: composed letters (NFC).
   public static func normal(_ password: String) -> String {
     password.composed
   }
@@ -55,7 +56,8 @@ public struct PasswordRules: Sendable {
     return nil
   }
 
-  /// Also with digits or marks behind it, as people make a refused one longer.
+  /// Even with digits or marks behind the word, because people make a refused password longer in
+  /// this way.
   private func isCommon(_ password: String) -> Bool {
     let folded = Identifier.fold(password)
     if common.contains(folded) || Self.isRun(folded) { return true }
@@ -63,7 +65,7 @@ public struct PasswordRules: Sendable {
     return stem.count >= 5 && common.contains(stem) && folded.count - stem.count <= 6
   }
 
-  /// One character again and again, or one after the other: 11111111, 12345678, abcdefgh.
+  /// The same character again and again, or characters in order: 11111111, 12345678, abcdefgh.
   private static func isRun(_ text: String) -> Bool {
     let values = text.unicodeScalars.map { Int($0.value) }
     let steps = Set(zip(values, values.dropFirst()).map { $1 - $0 })
