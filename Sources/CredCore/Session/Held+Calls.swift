@@ -44,10 +44,10 @@ extension Held {
     if let call = unreadLoginCall(refresh, plan, identityOfTokens) { return call }
     if identityOfTokens == nil, let known = withoutUnreadLogins(refresh, plan) {
       var refresh = refresh
-      refresh.unreadLogins = []
+      refresh.atCognito = .asked
       return known.nextCall(for: refresh, plan, claimed: nil, renewing: link(), now)
     }
-    let readsFile = plan.tokenFileProvider != nil && !refresh.hasReadTokenFile
+    let readsFile = plan.tokenFileProvider != nil && !refresh.done.contains(.readFile)
     switch tokenSource(plan, claimed: claimed) {
     // A derived session chooses its calls by itself.
     case nil, .source: return nil
@@ -56,7 +56,8 @@ extension Held {
     case .backend where refresh.isForLink:
       return self.link.map { .renewProviderTokens($0, way: refresh.remedies.renewalWay) }
     case .backend(_, let session):
-      if refresh.goal == .credentials, refresh.hasNewToken || !refresh.isForced,
+      if refresh.goal == .credentials,
+        refresh.done.contains(.newToken) || refresh.demand == .usable,
         let token, token.isUsable(now), let identityID
       {
         return exchange(token, identityID, plan)
@@ -68,7 +69,7 @@ extension Held {
       return .tokenCallback(
         identityID: identityForBackend(refresh), logins: loginsForBackend(refresh, plan, now),
         session: session,
-        isForced: refresh.isForced || refresh.wasTokenRefused)
+        isForced: refresh.demand == .new || refresh.wasTokenRefused)
     case .token:
       guard let token, let identityID = identityOfTokens else { return nil }
       return exchange(token, identityID, plan)
@@ -126,9 +127,11 @@ extension Held {
     _ identityID: IdentityID?,
     _ now: Instant
   ) -> UpstreamCall? {
-    let isForced = refresh.isForced && !session.servesToItsEnd
+    let isForced = refresh.demand == .new && !session.servesToItsEnd
     // A new token is tried however short it lasts: no refresh renews twice for that.
-    if let token = session.idToken, refresh.hasNewToken || !isForced && token.isUsable(now) {
+    if let token = session.idToken,
+      refresh.done.contains(.newToken) || !isForced && token.isUsable(now)
+    {
       // The tokens are all that the profile gives.
       if plan.givesTokensAlone { return nil }
       return directCall(
@@ -159,18 +162,33 @@ extension Held {
     return map
   }
 
-  /// Whether a call brings the backend the linked sign-in.
-  func bringsLink(_ call: UpstreamCall) -> Bool {
-    guard case .tokenCallback(_, let logins, _, _) = call, let token = link?.idToken
-    else { return false }
-    return logins.logins.contains { $0.token == token.token }
+  /// What a call brings to the backend beside the user.
+  func brought(by call: UpstreamCall, _ plan: SessionPlan) -> Refresh.Brought {
+    guard case .tokenCallback(_, let sent, _, _) = call else { return [] }
+    var brought: Refresh.Brought = []
+    if let token = link?.idToken, sent.logins.contains(where: { $0.token == token.token }) {
+      brought.insert(.link)
+    }
+    // Another program keeps the token file's logins fresh.
+    if logins.logins.contains(where: { $0.provider != plan.tokenFileProvider }) {
+      brought.insert(.logins)
+    }
+    return brought
   }
 
-  /// Whether a call brings the backend logins of a client. Another program keeps the token file's
-  /// logins fresh.
-  func bringsLogins(_ call: UpstreamCall, _ plan: SessionPlan) -> Bool {
-    guard case .tokenCallback = call else { return false }
-    return logins.logins.contains { $0.provider != plan.tokenFileProvider }
+  /// What a call of a refresh is for.
+  func step(of call: UpstreamCall, _ refresh: Refresh, _ plan: SessionPlan) -> Refresh.Step {
+    switch call {
+    case .signIn: .checkPassword
+    case .readTokenFile: .readFile
+    case .renewProviderTokens(let session, _):
+      session.issuer == plan.link ? .renewLink : .renewTokens
+    case .tokenCallback: .callback(bringing: brought(by: call, plan))
+    case .getID, .getOpenIDToken, .getCredentials, .assumeRole:
+      refresh.loginProved(by: call).map { .proveLogin(of: $0.provider) } ?? .exchange
+    case .renewSource: .askSource
+    case .derive: .derive
+    }
   }
 
   // MARK: Where the tokens come from

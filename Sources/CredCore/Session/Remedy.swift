@@ -71,7 +71,9 @@ extension Refresh {
   /// If the backend refuses logins and no `login` waits for its answer, the backend is asked once
   /// more without them. If a `login` waits, the sign-in has failed.
   private func withoutLogins(_ failure: UpstreamFailure, _ facts: RemedyFacts) -> Remedy? {
-    guard bringsLogins, failure.mayRefuseLogins, !facts.isLinkingLogins else { return nil }
+    guard brought.contains(.logins), failure.mayRefuseLogins, !facts.isLinkingLogins else {
+      return nil
+    }
     return Remedy(next: self, drops: .loginsOfClients)
   }
 
@@ -79,6 +81,7 @@ extension Refresh {
   /// is asked once more without the link. If it refuses a new link or login, the sign-in has
   /// failed.
   private func withoutLink(_ failure: UpstreamFailure, _ facts: RemedyFacts) -> Remedy? {
+    let bringsLink = brought.contains(.link)
     if bringsLink, let link = facts.held.link,
       let underOtherKey = underOtherKey(of: link, facts.plan, after: failure)
     {
@@ -118,7 +121,7 @@ extension Refresh {
     if facts.mustKeepIdentity { return .none }
     switch (failure.failureClass, facts.source) {
     case (.newTokenOnce, _) where openIDToken != nil:
-      return with(.newToken) { $0.openIDToken = nil }
+      return with(.newToken) { $0.dropOpenIDToken() }
     // The backend knows this user too. During a sign-in a bad token fails the sign-in instead.
     case (.newTokenOnce, .token) where facts.plan.backend == .host && facts.signIn == nil:
       return with(.newToken, dropping: .token) { $0.method = .host }
@@ -126,7 +129,7 @@ extension Refresh {
     case (.newIdentity, .guest), (.newIdentity, .logins), (.newIdentity, .tokenFile),
       (.dropIdentityThenNewToken, .guest), (.dropIdentityThenNewToken, .logins),
       (.dropIdentityThenNewToken, .tokenFile), (.conflict, .logins), (.conflict, .tokenFile):
-      return with(.newIdentity, dropping: .identity) { $0.openIDToken = nil }
+      return with(.newIdentity, dropping: .identity) { $0.dropOpenIDToken() }
     default: return .none
     }
   }
@@ -137,9 +140,9 @@ extension Refresh {
   /// revoked: the source is renewed, once.
   private func ofSource(_ failure: UpstreamFailure, _ facts: RemedyFacts) -> Remedy {
     switch failure.failureClass {
-    case .newTokenOnce: return with(.newToken) { $0.hasAskedSource = false }
+    case .newTokenOnce: return with(.newToken) { $0.beginAnew() }
     case .poolMisconfigured where failure.reason == "AccessDenied" && facts.isSourceOld:
-      return with(.newToken) { $0.hasAskedSource = false }
+      return with(.newToken) { $0.beginAnew() }
     default: return .none
     }
   }
@@ -160,15 +163,15 @@ extension Refresh {
     switch failure.failureClass {
     // STS refuses Cognito's token.
     case .newTokenOnce where openIDToken != nil:
-      return with(.newToken) { $0.openIDToken = nil }
+      return with(.newToken) { $0.dropOpenIDToken() }
     case .newTokenOnce: return withoutIDToken
     // The pool's user belongs to another identity than the held one: GetId finds that identity.
     case .newIdentity, .dropIdentityThenNewToken, .conflict:
       if facts.mustKeepIdentity { return .none }
       return with(.newIdentity, dropping: .identity) {
-        $0.openIDToken = nil
+        $0.dropOpenIDToken()
         // Cognito does not have the identity any more.
-        if failure.failureClass == .newIdentity { $0.knownIdentity = nil }
+        if failure.failureClass == .newIdentity { $0.key.knownIdentity = nil }
       }
     default: return .none
     }
@@ -179,7 +182,7 @@ extension Refresh {
     guard case .provider(let session) = method else { return with(.newToken) }
     return with(.newToken, dropping: .idToken) {
       $0.method = .provider(session.keeping(id: false, access: true))
-      $0.hasNewToken = false
+      $0.done.remove(.newToken)
     }
   }
 }

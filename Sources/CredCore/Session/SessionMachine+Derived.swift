@@ -58,7 +58,7 @@ extension SessionMachine {
 
   /// Whether something was derived, or is being derived now.
   private var usesSource: Bool {
-    if case .refreshing(let refresh) = work, refresh.isDeriving { return true }
+    if case .refreshing(let refresh) = work, refresh.step == .derive { return true }
     return held.credentials != nil
   }
 
@@ -79,7 +79,7 @@ extension SessionMachine {
 
   /// Why a caller whose time is over waited in vain for the source; nil where that is not known.
   func refusalWhileSourceIsAsked(_ waiter: Waiter) -> ProtocolError? {
-    guard plan.derived != nil, case .refreshing(let refresh) = work, !refresh.isDeriving else {
+    guard plan.derived != nil, case .refreshing(let refresh) = work, refresh.step != .derive else {
       return nil
     }
     if needsSignIn(waiter) { return signInRequired }
@@ -95,12 +95,13 @@ extension SessionMachine {
   func derivedCall(for refresh: Refresh, _ now: Instant) -> UpstreamCall? {
     let held = servableSource(now)
     let wanted = demand(of: refresh, now)
-    if let held, refresh.hasAskedSource || wanted.accepts(held, now) {
+    let hasAsked = refresh.step == .askSource
+    if let held, hasAsked || wanted.accepts(held, now) {
       return .derive(
         from: SourceCredentials(
           held.credentials, lifetime: held.expires - now, role: source?.role))
     }
-    return refresh.hasAskedSource ? nil : .renewSource(wanted)
+    return hasAsked ? nil : .renewSource(wanted)
   }
 
   private func demand(of refresh: Refresh, _ now: Instant) -> SourceDemand {
@@ -123,9 +124,7 @@ extension SessionMachine {
   /// Whether the source could not be renewed, but has credentials that are still valid. A caller that
   /// asked for new ones, and a refusal by STS, are not served by them.
   func takesOlderSource(_ refresh: Refresh, _ now: Instant) -> Bool {
-    guard plan.derived != nil, !refresh.isDeriving, !refresh.hasAskedSource,
-      !demand(of: refresh, now).mustRefresh
-    else { return false }
+    guard refresh.step == .askSource, !demand(of: refresh, now).mustRefresh else { return false }
     return servableSource(now) != nil
   }
 
@@ -141,7 +140,7 @@ extension SessionMachine {
     announceChanges(&context)
     held.credentials = HeldCredentials(
       credentials, lifetime: lifetime, received: context.now, jitter: context.jitter,
-      isAnew: refresh.isForced)
+      isAnew: refresh.demand == .new)
     refreshCount += 1
     context.actions.append(.credentialsChanged)
     context.actions.append(.announce(.refreshed(expiration: credentials.expiration)))

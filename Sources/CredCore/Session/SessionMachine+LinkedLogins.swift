@@ -10,16 +10,15 @@ extension SessionMachine {
   mutating func loginsTaken(
     _ identityID: IdentityID, _ refresh: inout Refresh, _ context: inout EventContext
   ) {
-    if refresh.bringsLogins {
+    if refresh.brought.contains(.logins) {
       setIdentity(identityID, &context)
       let (linked, plan) = (held.logins, plan)
       // If the sign-in is refused by what follows, the link stays.
       signIn?.before.noteLinks(of: linked, to: identityID, plan)
       held.loginsLinked(to: identityID, plan)
     }
-    refresh.bringsLogins = false
-    // A later refusal in this refresh is about the token, not about the link.
-    refresh.bringsLink = false
+    // A later refusal in this refresh is about the token, not about what was linked.
+    refresh.tookWhatItBrought()
     work = .refreshing(refresh)
     // Beside a password: whatever comes now, the user is signed in and linked.
     if signIn?.state == .linking { acceptSignIn(&context) }
@@ -28,7 +27,7 @@ extension SessionMachine {
   /// Whether a refusal of a call may be about what a person has brought: a sign-in, a linked account, or
   /// logins. Nobody here brings those of the token file.
   public func isPersonal(_ call: UpstreamCall) -> Bool {
-    held.state.isPersonal || held.link != nil || held.bringsLogins(call, plan)
+    held.state.isPersonal || held.link != nil || held.brought(by: call, plan).contains(.logins)
   }
 
   /// Whether a `login` waits for the backend's word about the logins that it brought.

@@ -39,7 +39,7 @@ extension SessionMachine {
 
   /// The linked sign-in, if a callback needs a new ID token of it first.
   func linkToRenew(_ refresh: Refresh, _ now: Instant) -> ProviderSession? {
-    guard !refresh.hasTriedLink, let link = held.link, !link.refreshToken.isEmpty,
+    guard !refresh.done.contains(.triedLink), let link = held.link, !link.refreshToken.isEmpty,
       !(link.idToken?.isUsable(now) ?? false)
     else { return nil }
     // The renewal has just failed: a callback does not wait for a second attempt.
@@ -63,15 +63,14 @@ extension SessionMachine {
     _ outcome: UpstreamOutcome, _ refresh: Refresh, _ context: inout EventContext
   ) {
     var refresh = refresh
-    refresh.hasTriedLink = true
     if case .failed(let failure) = outcome, failure.namesUnknownOperation,
       refresh.remedies.insert(.olderRenewal).inserted
     {
-      refresh.hasTriedLink = false
-    } else {
-      takeLinkRenewal(outcome, &context)
+      return startNextCall(refresh, &context)
     }
-    if refresh.isForLink, refresh.hasTriedLink { return linkRefreshEnded() }
+    refresh.done.insert(.triedLink)
+    takeLinkRenewal(outcome, &context)
+    if refresh.isForLink { return linkRefreshEnded() }
     startNextCall(refresh, &context)
   }
 
@@ -123,8 +122,7 @@ extension SessionMachine {
       return
     }
     if refresh.isForLink { return linkRefreshEnded() }
-    refresh.isAfterRenewal = false
-    refresh.hasTriedLink = true
+    refresh.done.insert(.triedLink)
     startNextCall(refresh, &context)
   }
 

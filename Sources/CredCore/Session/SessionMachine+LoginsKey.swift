@@ -14,9 +14,8 @@ extension SessionMachine {
 
   /// Keeps a key that has worked.
   mutating func keepTriedKey(_ refresh: inout Refresh, _ context: inout EventContext) {
-    guard let form = refresh.triedKey else { return }
-    refresh.triedKey = nil
-    refresh.keyFailure = nil
+    guard let form = refresh.key.trial?.form else { return }
+    refresh.key.trial = nil
     if let link = held.link { return replaceLink(link.using(form)) }
     guard case .provider(let session) = refresh.method else { return }
     let kept = session.using(form)
@@ -36,7 +35,8 @@ extension SessionMachine {
   mutating func refusesIdentity(
     _ identityID: IdentityID, _ refresh: Refresh, _ context: inout EventContext
   ) -> Bool {
-    guard refresh.triedKey != nil, let known = refresh.knownIdentity, known != identityID else {
+    guard refresh.key.trial != nil, let known = refresh.key.knownIdentity, known != identityID
+    else {
       return false
     }
     setIdentity(known, &context)
@@ -48,14 +48,14 @@ extension SessionMachine {
   mutating func failWithKey(
     _ refresh: Refresh, _ failure: UpstreamFailure, _ context: inout EventContext
   ) {
-    if refresh.triedKey != nil, held.identityID == nil, let known = refresh.knownIdentity {
+    if refresh.key.trial != nil, held.identityID == nil, let known = refresh.key.knownIdentity {
       setIdentity(known, &context)
     }
     if refresh.isUnknownUnderTriedKey(failure) {
       return fail(refresh, .anotherIdentityUnderKey, &context)
     }
     let isAboutToken = [.newTokenOnce, .permanentConfiguration].contains(failure.failureClass)
-    fail(refresh, isAboutToken ? refresh.keyFailure ?? failure : failure, &context)
+    fail(refresh, isAboutToken ? refresh.key.trial?.failure ?? failure : failure, &context)
   }
 }
 
@@ -69,11 +69,24 @@ extension ProviderSession {
 }
 
 extension Refresh {
+  struct LoginsKey: Sendable, Equatable {
+    /// The identity of the session's user as the refresh began.
+    var knownIdentity: IdentityID?
+    /// Nil unless the refresh tries the other key of a user pool, and once that key has worked.
+    var trial: Trial?
+
+    struct Trial: Sendable, Equatable {
+      let form: PoolIssuers.Form
+      /// Why the refresh tries the key.
+      let failure: UpstreamFailure
+    }
+  }
+
   /// The key of a sign-in in the logins map.
   func loginsKey(of session: ProviderSession, _ plan: SessionPlan) -> String {
     if let name = plan.providerName { return name }
     guard let issuers = session.issuer.poolIssuers,
-      let form = triedKey ?? (session.usesUpdatedKey ? .updated : nil)
+      let form = key.trial?.form ?? (session.usesUpdatedKey ? .updated : nil)
     else { return session.issuer.loginsKey }
     return issuers.loginsKey(form)
   }
@@ -88,15 +101,14 @@ extension Refresh {
     else { return nil }
     var refresh = self
     guard refresh.remedies.insert(.otherKey).inserted else { return nil }
-    refresh.triedKey = form
-    refresh.keyFailure = failure
+    refresh.key.trial = LoginsKey.Trial(form: form, failure: failure)
     return refresh
   }
 
   /// Whether Cognito has answered, under the tried key, that the known identity is another user's.
   /// Then credd does not ask for another identity.
   func isUnknownUnderTriedKey(_ failure: UpstreamFailure) -> Bool {
-    guard triedKey != nil, knownIdentity != nil else { return false }
+    guard key.trial != nil, key.knownIdentity != nil else { return false }
     return [.dropIdentityThenNewToken, .conflict].contains(failure.failureClass)
   }
 }

@@ -7,17 +7,18 @@ extension SessionMachine {
     if let ended = renewal, ended.call == call {
       renewal = nil
       guard case .refreshing(let refresh) = work, refresh.call == call,
-        !refresh.isAfterRenewal || refresh.takes(outcome, of: ended)
+        refresh.step != .awaitRenewal || refresh.takes(outcome, of: ended)
           || refresh.isForLink && held.link?.refreshToken == ended.token
       else { return renewalEnded(ended, outcome, &context) }
     }
     guard case .refreshing(var refresh) = work, refresh.call == call else { return }
-    refresh.isAfterRenewal = false
-    if refresh.renewsLink || refresh.isForLink {
+    if refresh.step == .renewLink || refresh.isForLink {
       return linkRenewalEnded(outcome, refresh, &context)
     }
     let outcome = judged(outcome, context.now)
-    if refresh.provesLogin { return loginProved(outcome, refresh, &context) }
+    if case .proveLogin(let provider) = refresh.step {
+      return loginProved(of: provider, outcome, refresh, &context)
+    }
     if case .token(let identityID, _, _) = outcome, isBackendAsked {
       loginsTaken(identityID, &refresh, &context)
     }
@@ -36,15 +37,15 @@ extension SessionMachine {
       if refusesIdentity(identityID, refresh, &context) { return }
       keepTriedKey(&refresh, &context)
       setIdentity(identityID, &context)
-      refresh.openIDToken = token.token
+      refresh.atCognito = .gaveToken(token.token)
       startNextCall(refresh, &context)
     case .token(_, _, let lifetime?) where lifetime <= .zero:
       outcomeReceived(call, .failed(.tokenExpired), &context)
     case .token(let identityID, let token, let lifetime):
       setIdentity(identityID, &context)
       held.token = HeldToken(
-        token, lifetime: lifetime, received: context.now, isAnew: refresh.isForced)
-      refresh.hasNewToken = true
+        token, lifetime: lifetime, received: context.now, isAnew: refresh.demand == .new)
+      refresh.done.insert(.newToken)
       keepTriedKey(&refresh, &context)
       endRefusedLink(refresh, &context)
       if let method = refresh.method { setState(.signedIn(method), &context) }
@@ -60,17 +61,13 @@ extension SessionMachine {
       guard servableSource(context.now) != nil else {
         return fail(refresh, .sourceHasNothing, &context)
       }
-      refresh.hasAskedSource = true
       startNextCall(refresh, &context)
     case .derived(_, let lifetime) where lifetime <= .zero:
       outcomeReceived(call, .failed(.credentialsExpired), &context)
     case .derived(let credentials, let lifetime):
       derivedReceived(credentials, lifetime, refresh, &context)
     case .failed(let failure):
-      if takesOlderSource(refresh, context.now) {
-        refresh.hasAskedSource = true
-        return startNextCall(refresh, &context)
-      }
+      if takesOlderSource(refresh, context.now) { return startNextCall(refresh, &context) }
       if !awaitsPassword, let next = remedy(refresh, failure, &context) {
         return startNextCall(next, &context)
       }
@@ -101,7 +98,7 @@ extension SessionMachine {
     acceptSignIn(&context)
     held.credentials = HeldCredentials(
       credentials, lifetime: lifetime, received: context.now, jitter: context.jitter,
-      isAnew: refresh.isForced || !(isBackendAsked || isProviderAsked))
+      isAnew: refresh.demand == .new || !(isBackendAsked || isProviderAsked))
     refreshCount += 1
     context.actions.append(.credentialsChanged)
     context.actions.append(.announce(.refreshed(expiration: credentials.expiration)))
@@ -118,7 +115,7 @@ extension SessionMachine {
     _ token: Secret, _ refresh: Refresh, _ context: inout EventContext
   ) {
     var refresh = refresh
-    refresh.hasReadTokenFile = true
+    refresh.done.insert(.readFile)
     let former = held.user(plan)
     do {
       try held.logins.set(plan.tokenFileProvider ?? "", token: token)

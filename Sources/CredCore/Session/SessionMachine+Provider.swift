@@ -57,7 +57,7 @@ extension SessionMachine {
       tokens, serverTime: serverTime, received: context.now,
       keepsAccessToken: plan.keepsAccessToken)
     var refresh = refresh
-    refresh.hasNewToken = true
+    refresh.done.insert(.newToken)
     replace(session, by: renewed, in: &refresh, &context)
     guard renewed.idToken?.lifetime.map({ $0 > .zero }) ?? true else {
       return fail(refresh, .tokenExpired, &context)

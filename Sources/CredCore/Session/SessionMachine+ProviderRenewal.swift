@@ -102,9 +102,7 @@ extension SessionMachine {
       call.isRenewal || !isOfLink(renewal)
     else { return false }
     var refresh = refresh
-    refresh.call = renewal.call
-    refresh.isAfterRenewal = true
-    refresh.provesLogin = false
+    refresh.awaits(renewal.call, at: .awaitRenewal)
     work = .refreshing(refresh)
     return true
   }
@@ -129,7 +127,6 @@ extension SessionMachine {
     default: break
     }
     guard case .refreshing(var refresh) = work, refresh.call == renewal.call else { return }
-    refresh.isAfterRenewal = false
     if case .provider = refresh.method, case .signedIn(let method) = held.state {
       refresh.method = method
     }

@@ -116,16 +116,17 @@ extension SessionMachine {
   mutating func startRefresh(_ context: inout EventContext) {
     guard let tokenSource else { return }
     var refresh = Refresh(goal: nextGoal(context.now), method: tokenSource.method)
-    refresh.knownIdentity = identityOfUser
-    refresh.unreadLogins = signIn?.unreadLogins ?? []
+    refresh.key.knownIdentity = identityOfUser
+    if let unread = signIn?.unreadLogins, !unread.isEmpty { refresh.atCognito = .proving(unread) }
     if !refresh.isForLink { held.pause = held.pause?.ended(context.now) }
     // A token of the user pool that is held is not what its waiter asks for.
-    refresh.isForced =
+    let wantsNewToken =
       renewsUsableTokens
       || waiters.contains {
         guard !wantsLinkToken($0) else { return false }
         return $0.mustRefresh || $0.want.isOfProvider && earliestStart(for: $0) <= context.now
       }
+    if wantsNewToken { refresh.demand = .new }
     startNextCall(refresh, &context)
   }
 
@@ -162,14 +163,8 @@ extension SessionMachine {
     if !call.isPasswordCheck, waitsForRenewal(refresh, before: call) { return }
     var refresh = refresh
     let id = context.callIDs.next()
-    refresh.call = id
-    refresh.renewsLink = false
-    refresh.bringsLink = held.bringsLink(call)
-    refresh.bringsLogins = held.bringsLogins(call, plan)
-    refresh.provesLogin = refresh.provesLogin(by: call)
-    if case .derive = call { refresh.isDeriving = true } else { refresh.isDeriving = false }
+    refresh.awaits(id, at: held.step(of: call, refresh, plan))
     if case .renewProviderTokens(let session, _) = call {
-      refresh.renewsLink = session.issuer == plan.link
       renewal = ProviderRenewal(call: id, token: session.refreshToken, started: context.now)
     }
     work = .refreshing(refresh)

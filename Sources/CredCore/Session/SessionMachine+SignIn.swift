@@ -130,7 +130,8 @@ extension SessionMachine {
 
   /// Whether the call that has failed is the one that decides the sign-in.
   private func isUndecided(_ refresh: Refresh) -> Bool {
-    awaitsPassword || signIn?.kind == .provider || isLinkingLogins && refresh.bringsLogins
+    awaitsPassword || signIn?.kind == .provider
+      || isLinkingLogins && refresh.brought.contains(.logins)
       || signIn?.state == .linking
       || refresh.method.map(isProvenByCognito) ?? false
   }

@@ -14,25 +14,26 @@ extension SessionMachine {
 
   /// Takes what Cognito has said of one of them.
   mutating func loginProved(
-    _ outcome: UpstreamOutcome, _ refresh: Refresh, _ context: inout EventContext
+    of provider: String, _ outcome: UpstreamOutcome, _ refresh: Refresh,
+    _ context: inout EventContext
   ) {
     var refresh = refresh
     if case .failed(let failure) = outcome {
-      return fail(refresh, failure.ofUnreadLogin(refresh.unreadLogins[0].provider), &context)
+      return fail(refresh, failure.ofUnreadLogin(provider), &context)
     }
-    refresh.unreadLogins.removeFirst()
+    let left = Array(refresh.unreadLogins.dropFirst())
+    refresh.atCognito = left.isEmpty ? .asked : .proving(left)
     startNextCall(refresh, &context)
   }
 }
 
 extension Refresh {
-  /// Whether a call shows what Cognito says of the next of them.
-  func provesLogin(by call: UpstreamCall) -> Bool {
-    guard let login = unreadLogins.first else { return false }
+  /// The next of them, if a call shows what Cognito says of it.
+  func loginProved(by call: UpstreamCall) -> LoginsMap.Login? {
     switch call {
     case .getCredentials(_, let logins, _), .getOpenIDToken(_, let logins):
-      return logins.logins == [login]
-    default: return false
+      unreadLogins.first.flatMap { logins.logins == [$0] ? $0 : nil }
+    default: nil
     }
   }
 }

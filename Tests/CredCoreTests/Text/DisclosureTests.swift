@@ -24,7 +24,7 @@ struct DisclosureTests {
     var exec = ExecBackendSettings(command: ["/bin/true"])
     exec.environment = ["KEY": secret]
     var attempt = Refresh(goal: .credentials, method: .password(session))
-    attempt.openIDToken = secret
+    attempt.atCognito = .gaveToken(secret)
     let json = try JSONValue.parse(Array(#"{"a":["\#(text)",{"b":"\#(text)"}]}"#.utf8))
     let sample = try #require(
       SampleSession(packed: Secret(String(repeating: "a", count: 32) + ":" + hexadecimal)))
