@@ -27,7 +27,9 @@ extension SessionMachine {
   /// Whether a refusal of a call may be about what a person has brought: a sign-in, a linked account, or
   /// logins. Nobody here brings those of the token file.
   public func isPersonal(_ call: UpstreamCall) -> Bool {
-    held.state.isPersonal || held.link != nil || held.brought(by: call, plan).contains(.logins)
+    if held.state.isPersonal || held.link != nil { return true }
+    if case .tokenCallback = call { return held.bringsLogins(plan) }
+    return false
   }
 
   /// Whether a `login` waits for the backend's word about the logins that it brought.

@@ -162,12 +162,3 @@ extension ProtocolError {
   static let noRefreshToken = ProtocolError(
     .signInFailed, "the user pool gave no refresh token: check the app client's settings")
 }
-
-extension UpstreamFailure {
-  /// Whether a backend, or Cognito in its place, may have refused a request because of the logins
-  /// in it. Other failures concern the user, this host, the network, or the backend's own answer.
-  var mayRefuseLogins: Bool {
-    guard !refusesHost, failureClass != .unknownUser else { return false }
-    return [.backendRejected, .identityConflict, .tokenRejected].contains(code)
-  }
-}

@@ -58,7 +58,7 @@ extension SessionMachine {
     case .credentials(let credentials, let identityID, let lifetime):
       credentialsReceived(credentials, of: identityID, lifetime, refresh, &context)
     case .sourceRenewed:
-      guard servableSource(context.now) != nil else {
+      guard derivedSource?.servable(context.now) != nil else {
         return fail(refresh, .sourceHasNothing, &context)
       }
       startNextCall(refresh, &context)
@@ -67,7 +67,9 @@ extension SessionMachine {
     case .derived(let credentials, let lifetime):
       derivedReceived(credentials, lifetime, refresh, &context)
     case .failed(let failure):
-      if takesOlderSource(refresh, context.now) { return startNextCall(refresh, &context) }
+      if derivedSource?.takesOlder(refresh, context.now) ?? false {
+        return startNextCall(refresh, &context)
+      }
       if !awaitsPassword, let next = remedy(refresh, failure, &context) {
         return startNextCall(next, &context)
       }
@@ -142,11 +144,7 @@ extension SessionMachine {
   private mutating func remedy(
     _ refresh: Refresh, _ failure: UpstreamFailure, _ context: inout EventContext
   ) -> Refresh? {
-    let remedy = refresh.remedy(
-      after: failure,
-      RemedyFacts(
-        plan: plan, held: held, source: tokenSource, signIn: signIn,
-        isSourceOld: isSourceOld(context.now)))
+    let remedy = refresh.remedy(after: failure, facts(of: refresh, context.now))
     if remedy.drops.contains(.token) { held.token = nil }
     if remedy.drops.contains(.loginsOfClients) { held.dropLoginsOfClients(plan) }
     if remedy.drops.contains(.idToken), let method = remedy.next?.method {

@@ -129,23 +129,6 @@ extension SignInState {
   }
 }
 
-extension Refresh.Remedies {
-  var renewalWay: PoolRenewalWay {
-    contains(.olderRenewal) ? .refreshTokenAuth : .getTokensFromRefreshToken
-  }
-}
-
-/// The operation that renews a user pool's tokens.
-public enum PoolRenewalWay: Sendable, Equatable {
-  /// Works with and without rotation of refresh tokens.
-  case getTokensFromRefreshToken
-  /// InitiateAuth, if a pool or an emulator does not know GetTokensFromRefreshToken.
-  case refreshTokenAuth
-
-  /// Whether the reply may have another refresh token. A pool that rotates them refuses InitiateAuth.
-  public var mayReplaceToken: Bool { self == .getTokensFromRefreshToken }
-}
-
 extension ProtocolError {
   /// The answer to a request about the account of a user who is not signed in any more.
   public static let anotherUserSignedIn = ProtocolError(

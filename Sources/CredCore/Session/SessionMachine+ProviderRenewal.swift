@@ -1,13 +1,4 @@
-/// A renewal at a user pool or a provider. It outlives the refresh that asked for it: if refresh
-/// tokens are rotated, only its outcome has the next one. A `clear`, a sign-in or another profile
-/// ends the refresh. The session still takes the tokens, and starts no other renewal meanwhile.
-struct ProviderRenewal: Sendable, Equatable {
-  let call: CallID
-  /// The refresh token that was sent.
-  let token: Secret
-  let started: Instant
-}
-
+/// Renewals that outlive the refresh that asked for them.
 extension Refresh {
   /// Whether this refresh can use the outcome of a renewal that another refresh asked for.
   func takes(_ outcome: UpstreamOutcome, of renewal: ProviderRenewal) -> Bool {

@@ -148,7 +148,7 @@ extension SessionMachine {
 extension SessionMachine {
   /// Starts the next call of a refresh, chosen by the tokens that the session holds.
   mutating func startNextCall(_ refresh: Refresh, _ context: inout EventContext) {
-    guard let call = nextCall(for: refresh, context.now) else {
+    guard let call = refresh.nextCall(facts(of: refresh, context.now)) else {
       return isComplete(refresh) ? succeed(&context) : stopRefresh()
     }
     startCall(call, for: refresh, &context)
@@ -163,7 +163,7 @@ extension SessionMachine {
     if !call.isPasswordCheck, waitsForRenewal(refresh, before: call) { return }
     var refresh = refresh
     let id = context.callIDs.next()
-    refresh.awaits(id, at: held.step(of: call, refresh, plan))
+    refresh.awaits(id, at: refresh.step(of: call, held, plan))
     if case .renewProviderTokens(let session, _) = call {
       renewal = ProviderRenewal(call: id, token: session.refreshToken, started: context.now)
     }
@@ -171,11 +171,20 @@ extension SessionMachine {
     context.actions.append(.call(id, call))
   }
 
-  private func nextCall(for refresh: Refresh, _ now: Instant) -> UpstreamCall? {
-    if plan.derived != nil { return derivedCall(for: refresh, now) }
-    return held.nextCall(
-      for: refresh, plan, claimed: signIn?.claimedIdentity, renewing: linkToRenew(refresh, now), now
-    )
+  /// What the next call of a refresh and its remedies depend on.
+  func facts(of refresh: Refresh, _ now: Instant) -> RefreshFacts {
+    RefreshFacts(
+      plan: plan, held: held, tokens: tokenSource, signIn: signIn,
+      linkToRenew: linkToRenew(refresh, now), source: derivedSource, now: now)
+  }
+
+  /// What a refresh must know of the source; nil unless the session is derived from another one.
+  var derivedSource: DerivedSource? {
+    plan.derived.map {
+      DerivedSource(
+        plan: $0, facts: source, asking: waiters.filter { $0.want == .credentials },
+        isAwaited: isAwaited, wasRenewed: lastFailure?.hasRenewedSource ?? false)
+    }
   }
 
   // MARK: Where the tokens come from

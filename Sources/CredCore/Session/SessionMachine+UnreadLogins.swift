@@ -28,6 +28,23 @@ extension SessionMachine {
 }
 
 extension Refresh {
+  /// The call that shows whether the next of them is a login of the identity; nil where none is left, or
+  /// where no identity is known.
+  func unreadLoginCall(_ facts: RefreshFacts) -> UpstreamCall? {
+    guard let login = unreadLogins.first, let identityID = facts.identity else { return nil }
+    var logins = LoginsMap()
+    try? logins.set(login.provider, token: login.token)
+    return switch facts.plan.flow {
+    case .enhanced:
+      // Only an assertion of SAML can have the role that the login names. Cognito would refuse every
+      // other token for it.
+      .getCredentials(
+        identityID: identityID, logins: logins,
+        customRoleARN: login.isOfSAML ? facts.held.customRoleARN : nil)
+    case .basic, .direct: .getOpenIDToken(identityID: identityID, logins: logins)
+    }
+  }
+
   /// The next of them, if a call shows what Cognito says of it.
   func loginProved(by call: UpstreamCall) -> LoginsMap.Login? {
     switch call {
@@ -41,7 +58,7 @@ extension Refresh {
 extension Held {
   /// The session without them; nil where none is left, or where nothing else says whose identity it is.
   /// While no identity is known, its call comes first: that of all together would link them.
-  func withoutUnreadLogins(_ refresh: Refresh, _ plan: SessionPlan) -> Held? {
+  func withoutUnreadLogins(_ refresh: Refresh) -> Held? {
     guard !refresh.unreadLogins.isEmpty else { return nil }
     var known = self
     for login in refresh.unreadLogins { known.logins.remove(login.provider) }
@@ -50,25 +67,6 @@ extension Held {
     case .signedIn(.logins) where !known.logins.isEmpty: return known
     // A backend says whose identity it is.
     default: return nil
-    }
-  }
-
-  /// The call that shows whether the next of them is a login of the identity; nil where none is left, or
-  /// where no identity is known.
-  func unreadLoginCall(
-    _ refresh: Refresh, _ plan: SessionPlan, _ identityID: IdentityID?
-  ) -> UpstreamCall? {
-    guard let login = refresh.unreadLogins.first, let identityID else { return nil }
-    var logins = LoginsMap()
-    try? logins.set(login.provider, token: login.token)
-    return switch plan.flow {
-    case .enhanced:
-      // Only an assertion of SAML can have the role that the login names. Cognito would refuse every
-      // other token for it.
-      .getCredentials(
-        identityID: identityID, logins: logins,
-        customRoleARN: login.isOfSAML ? customRoleARN : nil)
-    case .basic, .direct: .getOpenIDToken(identityID: identityID, logins: logins)
     }
   }
 }

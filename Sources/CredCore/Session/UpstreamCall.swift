@@ -31,3 +31,24 @@ extension UpstreamCall {
   var isPasswordCheck: Bool { if case .signIn = self { true } else { false } }
   var isRenewal: Bool { if case .renewProviderTokens = self { true } else { false } }
 }
+
+/// The operation that renews a user pool's tokens.
+public enum PoolRenewalWay: Sendable, Equatable {
+  /// Works with and without rotation of refresh tokens.
+  case getTokensFromRefreshToken
+  /// InitiateAuth, if a pool or an emulator does not know GetTokensFromRefreshToken.
+  case refreshTokenAuth
+
+  /// Whether the reply may have another refresh token. A pool that rotates them refuses InitiateAuth.
+  public var mayReplaceToken: Bool { self == .getTokensFromRefreshToken }
+}
+
+/// A renewal at a user pool or a provider. It outlives the refresh that asked for it: if refresh
+/// tokens are rotated, only its outcome has the next one. A `clear`, a sign-in or another profile
+/// ends the refresh. The session still takes the tokens, and starts no other renewal meanwhile.
+struct ProviderRenewal: Sendable, Equatable {
+  let call: CallID
+  /// The refresh token that was sent.
+  let token: Secret
+  let started: Instant
+}
