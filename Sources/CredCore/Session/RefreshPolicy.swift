@@ -127,3 +127,16 @@ public struct Pause: Sendable, Equatable {
     Pause(failure, until: min(until, now), callersFrom: min(callersFrom, now))
   }
 }
+
+/// A renewal that failed, of a sign-in that has pauses of its own.
+struct FailedRenewal: Sendable, Equatable {
+  let backOff: BackOff
+  let pause: Pause
+  let at: Instant
+
+  init(_ backOff: BackOff, _ pause: Pause, at time: Instant) {
+    self.backOff = backOff
+    self.pause = pause
+    at = time
+  }
+}

@@ -1,11 +1,36 @@
-/// Sign-ins at a provider that are linked to the user whom the backend vouches for (`link_backend`).
-///
-/// The session belongs to the backend. Beside it stands the sign-in at the provider: its fresh ID
-/// token goes into each callback, and the backend links it. If the provider does not answer, or has
-/// ended its sign-in, the callback goes without the token: the identity is the user's already.
+/// The session and the sign-in that is linked to its user: ``Linking``.
 extension SessionMachine {
   /// The linked sign-in; nil if there is none.
   public var link: ProviderSession? { held.link }
+
+  var linking: Linking {
+    get {
+      Linking(
+        plan: plan, state: held.state, session: held.link, former: signIn?.before.link,
+        trouble: linkTrouble, renewal: awaitedRenewal.flatMap { isOfLink($0) ? $0 : nil },
+        isSigningIn: signIn?.kind == .provider)
+    }
+    set {
+      held.link = newValue.session
+      signIn?.before.link = newValue.former
+      linkTrouble = newValue.trouble
+    }
+  }
+
+  /// Whether a renewal is that of a linked sign-in: only requests for its own tokens wait for it.
+  func isOfLink(_ renewal: ProviderRenewal) -> Bool {
+    [held, formerHeld].contains { $0?.link?.refreshToken == renewal.token }
+  }
+
+  /// The sign-in whose tokens programs may have: the session's own, or the linked one. Nil if no
+  /// user is signed in, and until the backend has accepted a new link.
+  public var vendedSession: ProviderSession? {
+    guard case .signedIn(let method) = held.state else { return nil }
+    if case .provider(let session) = method { return session }
+    return signIn?.isAccepted ?? true ? held.link : nil
+  }
+
+  // MARK: Sign-in
 
   /// Why no sign-in can be linked now; nil if one can.
   public var refusalOfLinking: ProtocolError? {
@@ -16,8 +41,6 @@ extension SessionMachine {
       "this sign-in is linked to the user of the backend, and nobody is signed in there: sign in "
         + "with user name and password first")
   }
-
-  // MARK: Sign-in
 
   /// Takes the tokens of a sign-in that must be linked. The callback that follows says whether the
   /// backend takes it.
@@ -35,28 +58,7 @@ extension SessionMachine {
     return nil
   }
 
-  // MARK: Callbacks
-
-  /// The linked sign-in, if a callback needs a new ID token of it first.
-  func linkToRenew(_ refresh: Refresh, _ now: Instant) -> ProviderSession? {
-    guard !refresh.done.contains(.triedLink), let link = held.link, !link.refreshToken.isEmpty,
-      !(link.idToken?.isUsable(now) ?? false)
-    else { return nil }
-    // The renewal has just failed: a callback does not wait for a second attempt.
-    if let trouble = linkTrouble, now < trouble.pause.callersFrom { return nil }
-    if let slow = linkRenewal, now >= slow.started + RefreshPolicy.linkGrace { return nil }
-    return link
-  }
-
-  /// Ends a link that the backend has refused, after it has accepted the user without the link.
-  mutating func endRefusedLink(_ refresh: Refresh, _ context: inout EventContext) {
-    guard refresh.remedies.contains(.withoutLink),
-      refresh.remedies.isDisjoint(with: [.withoutIdentity, .droppedIdentity, .newIdentity]),
-      let link = held.link
-    else { return }
-    endLink("the backend refuses the user with it, and not without", &context)
-    abandon([link], &context)
-  }
+  // MARK: Its renewal
 
   /// Takes the result of the linked sign-in's renewal, and goes on with the callback.
   mutating func linkRenewalEnded(
@@ -68,97 +70,99 @@ extension SessionMachine {
     {
       return startNextCall(refresh, &context)
     }
-    refresh.done.insert(.triedLink)
     takeLinkRenewal(outcome, &context)
-    if refresh.isForLink { return linkRefreshEnded() }
-    startNextCall(refresh, &context)
+    goOnAfterLink(refresh, &context)
   }
 
   /// Takes the result of the linked sign-in's renewal, even if no refresh waits for it any more.
   mutating func takeLinkRenewal(_ outcome: UpstreamOutcome, _ context: inout EventContext) {
-    switch outcome {
-    case .providerTokens(let tokens, let serverTime):
-      guard let link = held.link, link.isUser(of: tokens) else {
-        return endLink(UpstreamFailure.tokensOfAnotherUser.message, &context)
-      }
-      let renewed = link.renewed(
-        tokens, serverTime: serverTime, received: context.now,
-        keepsAccessToken: plan.keepsAccessToken)
-      replaceLink(renewed)
-      linkTrouble = nil
-      if let lifetime = renewed.idToken?.lifetime, lifetime <= .zero {
-        noteLinkFailure(.tokenExpired, context)
-      }
-    case .refreshTokenReplaced(let token, let failure):
-      if let link = held.link { replaceLink(link.replacing(refreshToken: token)) }
-      linkFailed(failure, &context)
-    case .failed(let failure): linkFailed(failure, &context)
-    case .signedIn, .fileToken, .token, .identity, .credentials, .sourceRenewed, .derived: break
-    }
+    let end = linking.take(outcome, context.now, jitter: context.jitter)
+    if let end { context.actions.append(.announce(.expiring(end))) }
   }
-
-  // MARK: A provider that is slow
-
-  /// Whether a renewal is that of a linked sign-in: only requests for its own tokens wait for it.
-  func isOfLink(_ renewal: ProviderRenewal) -> Bool {
-    [held, formerHeld].contains { $0?.link?.refreshToken == renewal.token }
-  }
-
-  /// The renewal of the linked sign-in that is under way, if any.
-  var linkRenewal: ProviderRenewal? { awaitedRenewal.flatMap { isOfLink($0) ? $0 : nil } }
 
   /// Until when a refresh waits for the renewal of the linked sign-in; nil if none does.
   var linkGraceEnd: Instant? {
-    guard case .refreshing(let refresh) = work, let renewal = linkRenewal,
-      refresh.call == renewal.call
-    else { return nil }
-    return renewal.started + RefreshPolicy.linkGrace
+    guard renewal != nil, case .refreshing(let refresh) = work else { return nil }
+    return linking.graceEnd(of: refresh)
   }
 
   /// Lets a refresh go on without the new ID token of the linked sign-in. The user's credentials
   /// come from the backend, and a slow provider must not delay them. The renewal goes on by itself.
   mutating func leaveSlowLink(_ context: inout EventContext) {
-    guard let linkGraceEnd, linkGraceEnd <= context.now, case .refreshing(var refresh) = work else {
+    guard let linkGraceEnd, linkGraceEnd <= context.now, case .refreshing(let refresh) = work
+    else { return }
+    goOnAfterLink(refresh, &context)
+  }
+
+  /// Goes on with the callback. A refresh that was only for the linked sign-in ends.
+  private mutating func goOnAfterLink(_ refresh: Refresh, _ context: inout EventContext) {
+    if refresh.isForLink {
+      work = .idle
       return
     }
-    if refresh.isForLink { return linkRefreshEnded() }
+    var refresh = refresh
     refresh.done.insert(.triedLink)
     startNextCall(refresh, &context)
   }
 
-  /// If the provider does not answer, nothing ends: the next callback tries again.
-  private mutating func linkFailed(_ failure: UpstreamFailure, _ context: inout EventContext) {
-    if failure.failureClass == .signInRequired { return endLink(failure.message, &context) }
-    noteLinkFailure(failure, context)
-  }
+  // MARK: At the backend
 
-  private mutating func endLink(_ reason: String, _ context: inout EventContext) {
-    let name = held.link?.username ?? ""
-    let error = ProtocolError(
-      .signInRequired,
-      "the linked sign-in of \(name.quoted) has ended: \(reason); the session goes on "
-        + "without it, and a new sign-in links it again")
-    // If the sign-in under way is refused, that must not bring the dead token back.
-    if let dead = held.link { forgetLink(dead.refreshToken) }
-    context.actions.append(.announce(.expiring(error)))
-  }
-
-  private mutating func forgetLink(_ refreshToken: Secret) {
-    held.link = nil
-    linkTrouble = nil
-    if signIn?.before.link?.refreshToken == refreshToken { signIn?.before.link = nil }
-  }
-
-  /// The former refresh token may be dead, so a refused sign-in restores this one.
-  mutating func replaceLink(_ next: ProviderSession) {
-    if let before = signIn?.before.link, before.refreshToken == held.link?.refreshToken {
-      signIn?.before.link = next
+  /// The backend has answered a callback with a token: what it brought is linked. Logins of a client are
+  /// not sent again, as in the mobile SDKs. Nobody renews them: if credd sent them for ever, the backend
+  /// would refuse everything once they have expired. So the callback that brings them decides the `login`.
+  ///
+  /// - Parameter identityID: to which it is linked.
+  mutating func backendTook(
+    _ identityID: IdentityID, _ refresh: inout Refresh, _ context: inout EventContext
+  ) {
+    if refresh.brought.contains(.logins) {
+      setIdentity(identityID, &context)
+      let (linked, plan) = (held.logins, plan)
+      // If the sign-in is refused by what follows, the link stays.
+      signIn?.before.noteLinks(of: linked, to: identityID, plan)
+      held.loginsLinked(to: identityID, plan)
     }
-    held.link = next
+    // A later refusal in this refresh is about the token, not about what was linked.
+    refresh.tookWhatItBrought()
+    work = .refreshing(refresh)
+    // Beside a password: whatever comes now, the user is signed in and linked.
+    if signIn?.state == .linking { acceptSignIn(&context) }
+  }
+
+  /// Whether a refusal of a call may be about what a person has brought: a sign-in, a linked account, or
+  /// logins. Nobody here brings those of the token file.
+  public func isPersonal(_ call: UpstreamCall) -> Bool {
+    if held.state.isPersonal || held.link != nil { return true }
+    if case .tokenCallback = call { return held.bringsLogins(plan) }
+    return false
+  }
+
+  /// Ends a link that the backend has refused, after it has accepted the user without the link.
+  mutating func endRefusedLink(_ refresh: Refresh, _ context: inout EventContext) {
+    guard refresh.remedies.contains(.withoutLink),
+      refresh.remedies.isDisjoint(with: [.withoutIdentity, .droppedIdentity, .newIdentity]),
+      let link = held.link
+    else { return }
+    let end = linking.end("the backend refuses the user with it, and not without")
+    context.actions.append(.announce(.expiring(end)))
+    abandon([link], &context)
+  }
+
+  /// Tokens of a provider go to no other provider, and to no other address.
+  mutating func leaveLink(isElsewhere: Bool, _ context: inout EventContext) {
+    let issuer = isElsewhere ? nil : plan.link
+    var former = linking
+    guard !former.leave(unlessOf: issuer).isEmpty else { return }
+    // The tokens of a link that is being made are revoked with it.
+    if case .provider = signIn?.kind { cancelSignIn(.configurationChanged, &context) }
+    // Stops also a refresh that waits for a renewal which another refresh asked for.
+    if linkGraceEnd != nil { stopRefresh() }
+    let left = linking.leave(unlessOf: issuer)
+    abandon(left, &context)
   }
 }
 
-extension ProtocolError {
-  static let noRefreshToken = ProtocolError(
-    .signInFailed, "the user pool gave no refresh token: check the app client's settings")
+extension Refresh {
+  /// Whether it only renews the linked sign-in, and does not ask the backend.
+  var isForLink: Bool { goal.isOfProvider }
 }

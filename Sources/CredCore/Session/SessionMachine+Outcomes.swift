@@ -20,7 +20,7 @@ extension SessionMachine {
       return loginProved(of: provider, outcome, refresh, &context)
     }
     if case .token(let identityID, _, _) = outcome, isBackendAsked {
-      loginsTaken(identityID, &refresh, &context)
+      backendTook(identityID, &refresh, &context)
     }
     switch outcome {
     case .credentials(_, _, let lifetime) where lifetime <= .zero:

@@ -9,7 +9,7 @@ extension SessionMachine {
     _ acceptedSignIn: AcceptedSignIn, _ context: inout EventContext
   ) -> ProtocolError? {
     guard plan.backend.issuer == acceptedSignIn.issuer else {
-      return ProtocolError(.signInFailed, "the profile's configuration changed in between")
+      return .configurationChanged
     }
     guard
       let new = ProviderSession(acceptedSignIn, keepsAccessToken: plan.keepsAccessToken)
@@ -130,6 +130,9 @@ extension SignInState {
 }
 
 extension ProtocolError {
+  static let noRefreshToken = ProtocolError(
+    .signInFailed, "the user pool gave no refresh token: check the app client's settings")
+
   /// The answer to a request about the account of a user who is not signed in any more.
   public static let anotherUserSignedIn = ProtocolError(
     .signInRequired, "another user has signed in meanwhile; nothing was done")

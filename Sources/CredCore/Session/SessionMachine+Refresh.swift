@@ -18,7 +18,7 @@ extension SessionMachine {
   var nextStart: Instant? {
     guard work == .idle, canRefresh else { return nil }
     var start = isInUse ? held.pause?.until ?? refreshAt : nil
-    for waiter in waiters where isServedByRefresh(waiter) && !awaitsLinkRenewal(waiter) {
+    for waiter in waiters where needsRefresh(waiter) {
       guard let wanted = nextStart(for: waiter) else { continue }
       start = min(start ?? wanted, wanted)
     }
@@ -66,9 +66,7 @@ extension SessionMachine {
   /// deadline does not matter: the next caller has the result.
   private func callerStartsRefresh(_ now: Instant) -> Bool {
     canRefresh
-      && waiters.contains {
-        isServedByRefresh($0) && !awaitsLinkRenewal($0) && startsRefresh($0, now)
-      }
+      && waiters.contains { needsRefresh($0) && startsRefresh($0, now) }
   }
 
   /// Whether a waiter came with this event, and starts a refresh.
@@ -78,12 +76,12 @@ extension SessionMachine {
 
   /// Whether a refresh should start now for this waiter. The waiter must be one that a refresh can
   /// serve.
-  func isDue(_ waiter: Waiter, _ now: Instant) -> Bool {
+  private func isDue(_ waiter: Waiter, _ now: Instant) -> Bool {
     startsRefresh(waiter, now) || nextStart(for: waiter).map { $0 <= now } ?? false
   }
 
   /// From when on a caller starts a refresh.
-  func callersStart(for waiter: Waiter) -> Instant {
+  private func callersStart(for waiter: Waiter) -> Instant {
     pause(for: waiter)?.pause.callersFrom ?? earliestStart(for: waiter)
   }
 
@@ -93,9 +91,33 @@ extension SessionMachine {
     case (.credentials, _): !plan.givesTokensAlone
     case (.token, .backend): true
     case (_, .provider(let session)): waiter.want.isOfProvider && !session.servesToItsEnd
-    case (_, .backend): canRenewLink(waiter)
+    case (_, .backend): linking.canRenew(for: waiter)
     default: false
     }
+  }
+
+  /// Whether a waiter is served by a refresh that is yet to start.
+  private func needsRefresh(_ waiter: Waiter) -> Bool {
+    isServedByRefresh(waiter) && !linking.isRenewed(for: waiter)
+  }
+
+  /// The pause that a failure imposes on what the waiter asks for, and when that failed.
+  func pause(for waiter: Waiter) -> (pause: Pause, since: Instant?)? {
+    guard linking.serves(waiter) else { return held.pause.map { ($0, lastFailure?.at) } }
+    return linkTrouble.map { ($0.pause, $0.at) }
+  }
+
+  /// The goal of a refresh that starts now.
+  private func nextGoal(_ now: Instant) -> Waiter.Want {
+    let served = waiters.filter(needsRefresh)
+    guard signIn == nil, !served.isEmpty else { return usualGoal }
+    let linking = linking
+    // Whoever waits for the backend has its pause, which a token of the link does not end.
+    let due = served.filter { isDue($0, now) }
+    if !due.isEmpty, due.allSatisfy(linking.serves) { return .idToken }
+    let others = served.filter { !linking.serves($0) }
+    // The credentials may be due, and who waits for a token may have to wait on.
+    return others.isEmpty || others.contains { $0.want == .credentials } ? usualGoal : .token
   }
 
   /// A caller that does not accept what just arrived waits for a minimum interval.
@@ -123,7 +145,7 @@ extension SessionMachine {
     let wantsNewToken =
       renewsUsableTokens
       || waiters.contains {
-        guard !wantsLinkToken($0) else { return false }
+        guard !linking.isAsked(by: $0) else { return false }
         return $0.mustRefresh || $0.want.isOfProvider && earliestStart(for: $0) <= context.now
       }
     if wantsNewToken { refresh.demand = .new }
@@ -175,7 +197,7 @@ extension SessionMachine {
   func facts(of refresh: Refresh, _ now: Instant) -> RefreshFacts {
     RefreshFacts(
       plan: plan, held: held, tokens: tokenSource, signIn: signIn,
-      linkToRenew: linkToRenew(refresh, now), source: derivedSource, now: now)
+      linkToRenew: linking.toRenew(before: refresh, now), source: derivedSource, now: now)
   }
 
   /// What a refresh must know of the source; nil unless the session is derived from another one.

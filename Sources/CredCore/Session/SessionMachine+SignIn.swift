@@ -35,12 +35,13 @@ extension SessionMachine {
       signIn?.claimedIdentity = identityID
     case .logins(let added, let identityID, let isAlone):
       let (plan, now) = (plan, context.now)
-      let unread = unreadLogins(added, isAlone: isAlone)
-      signIn?.unreadLogins = unread
-      if !isAlone, OutgoingLogins(added, beside: held, plan).areOfOthers { held.forgetIdentity() }
+      let outgoing = isAlone ? nil : OutgoingLogins(added, beside: held, plan)
+      signIn?.unreadLogins = outgoing?.unread(of: added) ?? []
+      if outgoing?.areOfOthers ?? false { held.forgetIdentity() }
       change(&context) { $0.signIn(by: added, isAlone: isAlone, request, plan, now) }
       guard let identityID else {
-        if !isAlone { noteSentLogins(added) }
+        let held = held
+        if !isAlone { signIn?.noteSent(added, by: held) }
         break
       }
       held.forgetIdentity()
@@ -131,7 +132,7 @@ extension SessionMachine {
   /// Whether the call that has failed is the one that decides the sign-in.
   private func isUndecided(_ refresh: Refresh) -> Bool {
     awaitsPassword || signIn?.kind == .provider
-      || isLinkingLogins && refresh.brought.contains(.logins)
+      || signIn?.isLinkingLogins ?? false && refresh.brought.contains(.logins)
       || signIn?.state == .linking
       || refresh.method.map(isProvenByCognito) ?? false
   }

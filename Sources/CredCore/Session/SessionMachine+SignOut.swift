@@ -151,24 +151,6 @@ extension SessionMachine {
     work = .refreshing(refresh)
   }
 
-  /// Tokens of a provider go to no other provider, and to no other address.
-  private mutating func leaveLink(isElsewhere: Bool, _ context: inout EventContext) {
-    let issuer = isElsewhere ? nil : plan.link
-    let isLeft = { (link: ProviderSession?) in link.map { $0.issuer != issuer } ?? false }
-    guard isLeft(held.link) || isLeft(signIn?.before.link) else { return }
-    // The tokens of a link that is being made are revoked with it.
-    if case .provider = signIn?.kind { cancelSignIn(Self.configurationChanged, &context) }
-    let links = [held.link, signIn?.before.link].filter(isLeft).compactMap(\.self)
-    // Stops also a refresh that waits for a renewal which another refresh asked for.
-    if linkGraceEnd != nil { stopRefresh() }
-    if isLeft(held.link) { held.link = nil }
-    if isLeft(signIn?.before.link) { signIn?.before.link = nil }
-    for (index, link) in links.enumerated()
-    where !links[..<index].contains(where: { $0.refreshToken == link.refreshToken }) {
-      abandon([link], &context)
-    }
-  }
-
   private mutating func dropCredentialsOfOldProfile(_ context: inout EventContext) {
     forgetCredentials(&context)
     signIn?.before.credentials = nil
@@ -181,10 +163,11 @@ extension SessionMachine {
   /// IdentityId. The outcome of a call to the former backend is dropped.
   private mutating func leaveBackend(_ context: inout EventContext) {
     switch signIn?.kind {
-    case .password, .provider: cancelSignIn(Self.configurationChanged, &context)
+    case .password, .provider: cancelSignIn(.configurationChanged, &context)
     // The logins were meant for the former backend.
-    case .tokens where isLinkingLogins && [.host, nil].contains(held.state.method):
-      cancelSignIn(Self.configurationChanged, &context)
+    case .tokens
+    where signIn?.isLinkingLogins ?? false && [.host, nil].contains(held.state.method):
+      cancelSignIn(.configurationChanged, &context)
     case nil, .host, .tokens: break
     }
     if case .refreshing = work { stopRefresh() }
@@ -199,12 +182,8 @@ extension SessionMachine {
     announceChanges(&context)
   }
 
-  private static var configurationChanged: ProtocolError {
-    ProtocolError(.signInFailed, "the profile's configuration changed in between")
-  }
-
   private mutating func beginAnew(_ context: inout EventContext) {
-    cancelSignIn(Self.configurationChanged, &context)
+    cancelSignIn(.configurationChanged, &context)
     let byUser = held.state == .signedOut(byUser: true)
     let tokens = held.providerSessions
     forgetUser(&context)
@@ -212,6 +191,11 @@ extension SessionMachine {
     // The change does not count as a logout; an earlier logout still holds.
     held.state = .signedOut(byUser: byUser)
   }
+}
+
+extension ProtocolError {
+  static let configurationChanged = ProtocolError(
+    .signInFailed, "the profile's configuration changed in between")
 }
 
 /// What a session must drop when the configuration of its profile changes.

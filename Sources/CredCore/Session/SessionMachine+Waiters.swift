@@ -85,9 +85,10 @@ extension SessionMachine {
     let isLate = waiter.deadline <= now
     // The profile gave some until it was changed.
     if plan.givesTokensAlone, waiter.want == .credentials { return .givesNoCredentials }
-    if work != .idle || awaitsLinkRenewal(waiter) {
+    let linking = linking
+    if work != .idle || linking.isRenewed(for: waiter) {
       guard isLate else { return nil }
-      if lacksLink(waiter) { return signInRequired(for: waiter) }
+      if linking.isMissed(by: waiter) { return signInRequired(for: waiter) }
       if let error = refusalWhileSourceIsAsked(waiter) { return error }
       return .noAnswerYet(after: lastFailure?.failure)
     }
@@ -114,6 +115,11 @@ extension SessionMachine {
   private func tooManyRequests(_ waiter: Waiter, _ now: Instant) -> ProtocolError {
     ProtocolError(
       .tooManyRequests, "refreshed a moment ago", retryAfter: earliestStart(for: waiter) - now)
+  }
+
+  /// The refusal of a waiter that only a sign-in can help.
+  func signInRequired(for waiter: Waiter) -> ProtocolError {
+    linking.refusal(of: waiter) ?? signInRequired
   }
 
   var signInRequired: ProtocolError {

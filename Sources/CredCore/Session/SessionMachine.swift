@@ -35,7 +35,7 @@ public struct SessionMachine: Sendable {
   /// The renewal at a provider that is under way, if any. Its sign-in may have ended already.
   @Boxed var renewal: ProviderRenewal? = nil
   /// Nil unless the last renewal of the linked sign-in failed.
-  @Boxed var linkTrouble: LinkTrouble? = nil
+  @Boxed var linkTrouble: FailedRenewal? = nil
   /// Nil unless a backend answers with 401 in a web page.
   @Boxed var unauthorizedPages: UnauthorizedPages? = nil
   var waiters: [Waiter] = []

@@ -4,23 +4,24 @@
 /// another sign-in may take the place of this one, the daemon may be killed. So a session that goes back to
 /// its state before the sign-in remembers whose they were, as it does of logins that have ended, and asks
 /// before it links another person's login of the same provider.
-extension SessionMachine {
+extension SignInUnderWay {
   /// Remembers them. Call it before the first call of the sign-in.
-  mutating func noteSentLogins(_ added: LoginsMap) {
-    guard let before = signIn?.before, let identity = before.identityID,
-      held.identityID == identity, held.state.sendsLoginsToCognito
+  ///
+  /// - Parameter held: what the session holds with them.
+  mutating func noteSent(_ added: LoginsMap, by held: Held) {
+    guard let identity = before.identityID, held.identityID == identity,
+      held.state.sendsLoginsToCognito
     else { return }
+    let known = before
     for login in added.logins {
       // Of a login without a subject nobody can be asked: it goes to Cognito by itself.
-      guard let subject = LoginSubject.subject(of: login.token), !before.knows(login.provider)
+      guard let subject = LoginSubject.subject(of: login.token), !known.knows(login.provider)
       else { continue }
-      signIn?.before.endedLogins.add(login.provider, subject: subject, of: identity)
-      signIn?.notedLogins.append(login.provider)
+      before.endedLogins.add(login.provider, subject: subject, of: identity)
+      notedLogins.append(login.provider)
     }
   }
-}
 
-extension SignInUnderWay {
   /// The state to go back to after a failure.
   func before(_ failure: UpstreamFailure) -> Held {
     guard failure.showsThatNothingIsLinked else { return before }

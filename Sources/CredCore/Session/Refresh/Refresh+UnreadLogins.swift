@@ -4,14 +4,15 @@
 /// The same person has a new one at each sign-in, so nobody is asked. Each goes to Cognito once with the
 /// session's identity, and with no other login: that links nothing, and Cognito refuses it where it is
 /// not a login of this identity. Only then all logins go together.
-extension SessionMachine {
-  /// Those among the logins of a sign-in. Call it before they are added.
-  func unreadLogins(_ added: LoginsMap, isAlone: Bool) -> [LoginsMap.Login] {
-    guard !isAlone else { return [] }
-    let judged = OutgoingLogins(added, beside: held, plan).judged
+extension OutgoingLogins {
+  /// Those among the logins of a sign-in.
+  func unread(of added: LoginsMap) -> [LoginsMap.Login] {
+    let judged = judged
     return added.logins.filter { judged[$0.provider] == .unread }
   }
+}
 
+extension SessionMachine {
   /// Takes what Cognito has said of one of them.
   mutating func loginProved(
     of provider: String, _ outcome: UpstreamOutcome, _ refresh: Refresh,
