@@ -11,7 +11,7 @@ extension SessionMachine {
           || refresh.isForLink && held.link?.refreshToken == ended.token
       else { return renewalEnded(ended, outcome, &context) }
     }
-    guard case .refreshing(var refresh) = work, refresh.call == call else { return }
+    guard case .refreshing(let refresh) = work, refresh.call == call else { return }
     if refresh.step == .renewLink || refresh.isForLink {
       return linkRenewalEnded(outcome, refresh, &context)
     }
@@ -19,61 +19,35 @@ extension SessionMachine {
     if case .proveLogin(let provider) = refresh.step {
       return loginProved(of: provider, outcome, refresh, &context)
     }
-    if case .token(let identityID, _, _) = outcome, isBackendAsked {
-      backendTook(identityID, &refresh, &context)
-    }
+    take(outcome, refresh, &context)
+  }
+
+  private mutating func take(
+    _ outcome: UpstreamOutcome, _ refresh: Refresh, _ context: inout EventContext
+  ) {
     switch outcome {
-    case .credentials(_, _, let lifetime) where lifetime <= .zero:
-      outcomeReceived(call, .failed(.credentialsExpired), &context)
-    case .signedIn(let session):
-      passwordAccepted(session, refresh, &context)
+    case .signedIn(let session): passwordAccepted(session, refresh, &context)
     case .providerTokens(let tokens, let serverTime):
       providerTokensReceived(tokens, serverTime, refresh, &context)
     case .refreshTokenReplaced(let token, let failure):
       refreshTokenReplaced(token, failure, refresh, &context)
-    case .fileToken(let token):
-      tokenFileRead(token, refresh, &context)
-    case .token(let identityID, let token, _) where !isBackendAsked:
-      if refusesIdentity(identityID, refresh, &context) { return }
-      keepTriedKey(&refresh, &context)
-      setIdentity(identityID, &context)
-      refresh.atCognito = .gaveToken(token.token)
-      startNextCall(refresh, &context)
-    case .token(_, _, let lifetime?) where lifetime <= .zero:
-      outcomeReceived(call, .failed(.tokenExpired), &context)
-    case .token(let identityID, let token, let lifetime):
-      setIdentity(identityID, &context)
-      held.token = HeldToken(
-        token, lifetime: lifetime, received: context.now, isAnew: refresh.demand == .new)
-      refresh.done.insert(.newToken)
-      keepTriedKey(&refresh, &context)
-      endRefusedLink(refresh, &context)
-      if let method = refresh.method { setState(.signedIn(method), &context) }
-      if refresh.goal == .token { succeed(&context) } else { startNextCall(refresh, &context) }
-    case .identity(let identityID):
-      if refusesIdentity(identityID, refresh, &context) { return }
-      keepTriedKey(&refresh, &context)
-      setIdentity(identityID, &context)
-      startNextCall(refresh, &context)
+    case .fileToken(let token): tokenFileRead(token, refresh, &context)
+    case .token(let identityID, let token, let lifetime) where isBackendAsked:
+      backendGave(token, of: identityID, lifetime, refresh, &context)
+    case .token(let identityID, let token, _):
+      cognitoGave(identityID, token, refresh, &context)
+    case .identity(let identityID): cognitoGave(identityID, nil, refresh, &context)
+    case .credentials(_, _, let lifetime) where lifetime <= .zero,
+      .derived(_, let lifetime) where lifetime <= .zero:
+      failed(.credentialsExpired, refresh, &context)
     case .credentials(let credentials, let identityID, let lifetime):
       credentialsReceived(credentials, of: identityID, lifetime, refresh, &context)
-    case .sourceRenewed:
-      guard derivedSource?.servable(context.now) != nil else {
-        return fail(refresh, .sourceHasNothing, &context)
-      }
-      startNextCall(refresh, &context)
-    case .derived(_, let lifetime) where lifetime <= .zero:
-      outcomeReceived(call, .failed(.credentialsExpired), &context)
+    case .sourceRenewed where derivedSource?.servable(context.now) == nil:
+      fail(refresh, .sourceHasNothing, &context)
+    case .sourceRenewed: startNextCall(refresh, &context)
     case .derived(let credentials, let lifetime):
       derivedReceived(credentials, lifetime, refresh, &context)
-    case .failed(let failure):
-      if derivedSource?.takesOlder(refresh, context.now) ?? false {
-        return startNextCall(refresh, &context)
-      }
-      if !awaitsPassword, let next = remedy(refresh, failure, &context) {
-        return startNextCall(next, &context)
-      }
-      failWithKey(refresh, failure, &context)
+    case .failed(let failure): failed(failure, refresh, &context)
     }
   }
 
@@ -82,6 +56,36 @@ extension SessionMachine {
     var pages = unauthorizedPages ?? UnauthorizedPages()
     defer { unauthorizedPages = pages == UnauthorizedPages() ? nil : pages }
     return pages.judge(outcome, awaitsPassword ? \.signIn : \.session, now)
+  }
+
+  private mutating func backendGave(
+    _ token: DeveloperToken, of identityID: IdentityID, _ lifetime: Duration?, _ refresh: Refresh,
+    _ context: inout EventContext
+  ) {
+    var refresh = refresh
+    backendTook(identityID, &refresh, &context)
+    if let lifetime, lifetime <= .zero { return failed(.tokenExpired, refresh, &context) }
+    setIdentity(identityID, &context)
+    held.token = HeldToken(
+      token, lifetime: lifetime, received: context.now, isAnew: refresh.demand == .new)
+    refresh.done.insert(.newToken)
+    keepTriedKey(&refresh, &context)
+    endRefusedLink(refresh, &context)
+    if let method = refresh.method { setState(.signedIn(method), &context) }
+    if refresh.goal == .token { succeed(&context) } else { startNextCall(refresh, &context) }
+  }
+
+  /// - Parameter token: of GetOpenIdToken; nil after GetId.
+  private mutating func cognitoGave(
+    _ identityID: IdentityID, _ token: DeveloperToken?, _ refresh: Refresh,
+    _ context: inout EventContext
+  ) {
+    if refusesIdentity(identityID, refresh, &context) { return }
+    var refresh = refresh
+    keepTriedKey(&refresh, &context)
+    setIdentity(identityID, &context)
+    if let token { refresh.atCognito = .gaveToken(token.token) }
+    startNextCall(refresh, &context)
   }
 
   private mutating func credentialsReceived(
@@ -155,6 +159,19 @@ extension SessionMachine {
   }
 
   // MARK: Failure
+
+  /// A call has failed. The refresh goes on if something is left to try.
+  private mutating func failed(
+    _ failure: UpstreamFailure, _ refresh: Refresh, _ context: inout EventContext
+  ) {
+    if derivedSource?.takesOlder(refresh, context.now) ?? false {
+      return startNextCall(refresh, &context)
+    }
+    if !awaitsPassword, let next = remedy(refresh, failure, &context) {
+      return startNextCall(next, &context)
+    }
+    failWithKey(refresh, failure, &context)
+  }
 
   mutating func fail(
     _ refresh: Refresh, _ failure: UpstreamFailure, _ context: inout EventContext
