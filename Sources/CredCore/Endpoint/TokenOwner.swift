@@ -5,14 +5,14 @@ public enum TokenOwner: Sendable, Hashable {
   /// A unit of the host's service manager, such as `billing.service`, under any user.
   case unit(String)
 
-  fileprivate var kind: UInt8 {
+  var kind: UInt8 {
     switch self {
     case .user: UInt8(ascii: "u")
     case .unit: UInt8(ascii: "s")
     }
   }
 
-  fileprivate var name: [UInt8] {
+  var name: [UInt8] {
     switch self {
     case .user(let uid): Array(String(uid).utf8)
     case .unit(let unit): Array(unit.utf8)
