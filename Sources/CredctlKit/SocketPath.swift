@@ -61,7 +61,7 @@ public struct SocketPath: Equatable, Sendable {
     return directory + "/credd/credd.sock"
   }
 
-  private static func folder(of path: String) -> String {
+  static func folder(of path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
     return slash == path.utf8.startIndex ? "/" : String(path[..<slash])
   }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CredCore
 import CredctlKit
 
 extension Credctl {

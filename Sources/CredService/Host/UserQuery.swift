@@ -1,5 +1,3 @@
-package import CredCore
-
 /// A user to look up.
 package struct UserQuery: Hashable, Sendable {
   /// The key by which the user is looked up.
