@@ -140,18 +140,6 @@ extension SessionService: LineReceiving {
   }
 }
 
-extension Operation {
-  /// Whether it may do something at a backend or provider that asking again does not undo: use up a
-  /// code, send a message, count a wrong password or end a session.
-  fileprivate var actsUpstream: Bool {
-    switch self {
-    case .login, .respond, .account, .logout, .check: true
-    case .get, .token, .identity, .status, .ping, .clear, .release, .watch, .metrics, .endpoint:
-      false
-    }
-  }
-}
-
 extension Span<UInt8> {
   /// Whether the first byte after JSON's white space (RFC 8259 §2) begins an object.
   fileprivate var beginsObject: Bool {

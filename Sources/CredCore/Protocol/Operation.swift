@@ -18,7 +18,7 @@ public enum Operation: Sendable, Equatable {
   case status(StatusRequest)
   /// - Parameter profile: nil for all profiles of the caller.
   case watch(profile: String?)
-  /// The place of the HTTP endpoint, and a token for it.
+  /// The address of the HTTP endpoint, and a token for it.
   case endpoint(profile: String)
   case metrics
   /// - Parameter profile: nil for all profiles.
@@ -32,6 +32,10 @@ extension Operation {
 
   /// Whether the request's line held no secret and so may be cached.
   public var isFreeOfSecrets: Bool { !kind.row.holdsSecret }
+
+  /// Whether it may do something at a backend or provider that a client does not make undone by asking
+  /// again: use up a code, send a message, count a wrong password or end a session.
+  public var actsUpstream: Bool { kind.row.actsUpstream }
 
   private var kind: OperationName {
     switch self {
@@ -67,14 +71,17 @@ enum OperationName: String, CaseIterable {
     /// The operation's keys, in addition to ``OperationName/keysOfEvery``.
     let keys: [String]
     let holdsSecret: Bool
+    /// See ``Operation/actsUpstream``.
+    let actsUpstream: Bool
     let read: @Sendable (RequestObject) throws(ProtocolError) -> Operation
 
     init(
-      _ keys: [String], holdsSecret: Bool = false,
+      _ keys: [String], holdsSecret: Bool = false, actsUpstream: Bool = false,
       _ read: @escaping @Sendable (RequestObject) throws(ProtocolError) -> Operation
     ) {
       self.keys = keys
       self.holdsSecret = holdsSecret
+      self.actsUpstream = actsUpstream
       self.read = read
     }
   }
@@ -104,24 +111,26 @@ enum OperationName: String, CaseIterable {
         [
           "profile", "username", "password", "identity_id", "token", "logins", "alone",
           "custom_role_arn", "client_metadata", "validation_data", "browser", "device",
-        ], holdsSecret: true
+        ], holdsSecret: true, actsUpstream: true
       ) { object throws(ProtocolError) in
         .login(try LoginRequest(object))
       }
     case .respond:
       Row(
-        ["handle", "answers", "wait", "cancel", "client_metadata"], holdsSecret: true
+        ["handle", "answers", "wait", "cancel", "client_metadata"], holdsSecret: true,
+        actsUpstream: true
       ) { object throws(ProtocolError) in
         .respond(try RespondRequest(object))
       }
     case .account:
       Row(
-        ["profile", "action"] + AccountAction.keys, holdsSecret: true
+        ["profile", "action"] + AccountAction.keys, holdsSecret: true, actsUpstream: true
       ) { object throws(ProtocolError) in
         .account(try AccountRequest(object))
       }
     case .logout:
-      Row(["profile", "global", "revoke", "sso"]) { object throws(ProtocolError) in
+      Row(["profile", "global", "revoke", "sso"], actsUpstream: true) {
+        object throws(ProtocolError) in
         .logout(try LogoutRequest(object))
       }
     case .clear:
@@ -149,7 +158,7 @@ enum OperationName: String, CaseIterable {
         .metrics
       }
     case .check:
-      Row(["profile", "all"]) { object throws(ProtocolError) in
+      Row(["profile", "all"], actsUpstream: true) { object throws(ProtocolError) in
         .check(profile: try object.profileToCheck())
       }
     case .ping:
