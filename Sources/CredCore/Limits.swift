@@ -63,9 +63,9 @@ public enum Limits {
     /// Bytes of unfinished lines on one user's connections: four of the longest. Without this
     /// limit, 64 connections could hold 32 MiB.
     public static let unfinishedBytesPerUser = 4 * Line.bytes
-    /// Sessions of one user in which requests wait for an upstream at the same time. When a program
-    /// starts and asks for every account of its user, it needs some ten. Each waiting session takes
-    /// a place in the queues that all profiles share.
+    /// Sessions of one user in which requests wait for an upstream at the same time. A program that
+    /// asks for every account of its user when it starts needs some ten. Each waiting session takes
+    /// room in the queues that all profiles share.
     public static let waitingSessions = 32
     /// Processes of one user with programs that wait to be checked (`allow_executables`). A check
     /// takes far less than a millisecond, so honest use never needs more at once.
@@ -172,8 +172,8 @@ public enum Limits {
     /// The time between two checks if the first one failed. It is short, because a person who has mended
     /// something checks again.
     public static let pauseOfFailed = Duration.seconds(5)
-    /// The most checks under way at once: of all users, and of one user. Each check has one request
-    /// to one server, under way or waiting for its turn.
+    /// The most checks under way at once, of all users and of one. Each has one request to one
+    /// server, under way or not admitted yet.
     public static let underWay = 32
     public static let underWayOfUser = 4
     /// The most checks that are remembered until their pause is over, of all users and of one. A

@@ -128,7 +128,7 @@ extension Failure {
       let hidden = socket.hiddenSystem(exists: exists)
     else { return self }
     var failure = self
-    failure.place = hidden
+    failure.refusedBy = hidden
     return failure
   }
 }

@@ -14,7 +14,7 @@ public struct Failure: Error, Equatable, Sendable {
   /// Seconds after which the same request may succeed, where the daemon named them.
   public var retryAfter: Int?
   /// Which credd refused a profile, where a user's own hides the host's.
-  public var place: String?
+  public var refusedBy: String?
   /// The daemon ended before it answered, as in a restart. The next daemon may answer.
   public var isEndOfDaemon = false
   /// Whether no process listens at the socket.
@@ -28,7 +28,7 @@ public struct Failure: Error, Equatable, Sendable {
 
   /// The line for standard error, with its newline.
   public var line: String {
-    "credctl: \(PlainText.oneLine(message))\(place.map { " (\($0))" } ?? "")\n"
+    "credctl: \(PlainText.oneLine(message))\(refusedBy.map { " (\($0))" } ?? "")\n"
   }
 }
 
@@ -153,9 +153,9 @@ extension Failure {
     _ message: String, _ row: RefusalTable.Row, _ refusal: Refusal
   ) -> String? {
     guard let advice = advice(refusal, row), advice.hasPrefix("sign in with '"),
-      let place = message.firstRange(of: "sign in again")
+      let range = message.firstRange(of: "sign in again")
     else { return nil }
-    let (before, after) = (message[..<place.upperBound], message[place.upperBound...])
+    let (before, after) = (message[..<range.upperBound], message[range.upperBound...])
     return "\(before)\(advice.dropFirst("sign in".count))\(after)"
   }
 

@@ -5,14 +5,14 @@ public import CredCore
 /// A token itself is not allowed on the command line, because every user of the host could read it
 /// there.
 public struct LoginSource: Equatable, Sendable {
-  public enum Place: Equatable, Sendable {
+  public enum Origin: Equatable, Sendable {
     case file(String)
     case standardInput
   }
 
   /// The name in Cognito's logins map.
   public let provider: String
-  public let place: Place
+  public let origin: Origin
 
   /// What the text before `=` is.
   public enum Names: Sendable {
@@ -62,9 +62,9 @@ public struct LoginSource: Equatable, Sendable {
       }
     let source = text[text.index(after: equals)...]
     if source == "-" {
-      place = .standardInput
+      origin = .standardInput
     } else if source.hasPrefix("@"), source.count > 1 {
-      place = .file(String(source.dropFirst()))
+      origin = .file(String(source.dropFirst()))
     } else {
       throw Failure(
         .usage,
@@ -86,7 +86,7 @@ public struct LoginSource: Equatable, Sendable {
       }
       sources.append(source)
     }
-    guard sources.count(where: { $0.place == .standardInput }) <= 1 else {
+    guard sources.count(where: { $0.origin == .standardInput }) <= 1 else {
       throw Failure(.usage, "option '\(option)' reads standard input only once")
     }
     guard sources.count <= most else {

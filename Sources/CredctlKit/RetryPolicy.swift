@@ -1,8 +1,7 @@
 import CredCore
 
-/// Whether a request that may be made twice is made again. Either a daemon has ended, and the next
-/// one may answer. Or credd had no place for another request of this user, and may have one in a
-/// moment.
+/// Whether a request that may be made twice is made again: a daemon has ended, and the next one may
+/// answer; or this user has as many requests at credd as it takes, and one may end in a moment.
 ///
 /// Whole milliseconds: `Duration` would load 128-bit arithmetic.
 public struct RetryPolicy: Sendable {
@@ -12,14 +11,14 @@ public struct RetryPolicy: Sendable {
     case giveUp(Failure)
   }
 
-  /// The longest first pause for a place; each is twice as long as the one before.
+  /// The longest first pause of a user with too many requests; each is twice as long as the one before.
   static let firstPause = 50
   /// As often as hundreds of processes may ask without being a burden.
   static let longestPause = 500
   /// Added to a pause that credd has named: all that were refused have the same one.
   static let spread = 250
 
-  /// How long the request goes on asking for a place.
+  /// How long the request goes on asking where there are too many requests.
   private let wait: Int
   /// How long it goes on in all.
   private let timeout: Int
@@ -33,7 +32,7 @@ public struct RetryPolicy: Sendable {
   public init(_ waiting: Waiting, seconds: Int) {
     self.waiting = waiting
     wait =
-      waiting.waitsForPlace ? waiting.wait?.milliseconds ?? WaitLimits.defaultWait * 1000 : 0
+      waiting.waitsForConnection ? waiting.wait?.milliseconds ?? WaitLimits.defaultWait * 1000 : 0
     timeout = seconds * 1000
   }
 

@@ -326,13 +326,13 @@ public struct DaemonLine: Sendable {
   /// `listens on /run/credd/credd.sock, 127.0.0.1:337 (endpoint)`.
   private static func listeners(_ daemon: JSONValue?) -> String? {
     guard case .array(let listeners) = daemon?["Listeners"] else { return nil }
-    let places = listeners.compactMap { listener -> String? in
+    let addresses = listeners.compactMap { listener -> String? in
       guard let address = listener["Address"]?.text else { return nil }
       let kind = listener["Kind"]?.text ?? "socket"
       return kind == "socket" ? address : "\(address) (\(kind))"
     }
-    guard !places.isEmpty else { return nil }
-    return PlainText.oneLine("listens on \(places.joined(separator: ", "))")
+    guard !addresses.isEmpty else { return nil }
+    return PlainText.oneLine("listens on \(addresses.joined(separator: ", "))")
   }
 }
 

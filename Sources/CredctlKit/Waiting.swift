@@ -6,16 +6,16 @@ public struct Waiting: Equatable, Sendable {
   public var minimumLifetime: Seconds?
   /// How long the daemon waits for a sign-in.
   public var wait: Seconds?
-  /// Whether credctl waits as long for a place at credd, where its user has too many connections.
-  public var waitsForPlace = true
+  /// Whether credctl waits as long for a connection, where its user has too many of them.
+  public var waitsForConnection = true
 
   public init() {}
 
-  /// The values for requests of SDKs. Some SDKs give up after a second. credctl's endpoint answers
-  /// one request after the other: a request that waits for a place would hold up all others.
+  /// The values for requests of SDKs, some of which give up after a second. credctl's endpoint answers
+  /// one request after the other: one that waited for a connection would hold up all others.
   public static var ofEndpoint: Waiting {
     var waiting = Waiting()
-    waiting.waitsForPlace = false
+    waiting.waitsForConnection = false
     waiting.wait = Seconds(milliseconds: 900)
     return waiting
   }
@@ -76,8 +76,8 @@ public struct Seconds: Equatable, Sendable {
       digits += parts[1]
     }
     var milliseconds = 0
-    for place in 0..<(whole.count + 3) {
-      let byte = place < digits.count ? digits[place] : UInt8(ascii: "0")
+    for index in 0..<(whole.count + 3) {
+      let byte = index < digits.count ? digits[index] : UInt8(ascii: "0")
       guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
       milliseconds = milliseconds * 10 + Int(byte - UInt8(ascii: "0"))
     }

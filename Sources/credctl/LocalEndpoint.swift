@@ -26,7 +26,7 @@ final class LocalEndpoint {
 
   private static let tokenBytes = 32
   private static let mostCallers = 64
-  /// The most connections of other users, which are also answered. They have separate places, so
+  /// The most connections of other users, which are also answered. They are counted apart, so
   /// that others cannot keep this user's programs out by connecting.
   private static let mostStrangers = 4
 

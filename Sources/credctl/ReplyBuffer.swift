@@ -5,7 +5,7 @@ import CredctlKit
 final class ReplyBuffer {
   private var bytes = [UInt8](repeating: 0, count: ReplyLimits.firstBuffer)
   private var filled = 0
-  /// The place of the newline.
+  /// The index of the newline.
   private var end: Int?
 
   var holdsLine: Bool { end != nil }

@@ -245,10 +245,10 @@ struct Credd {
   private func run(
     _ daemon: Daemon, _ listeners: [PassedDescriptors.Named], _ endpoint: EndpointSockets,
     _ log: Logger,
-    _ place: String
+    _ socket: String
   ) throws(SystemError) {
     try daemon.begin(on: listeners, endpoint: endpoint)
-    var metadata: Logger.Metadata = ["socket": "\(place)", "version": "\(Version.current)"]
+    var metadata: Logger.Metadata = ["socket": "\(socket)", "version": "\(Version.current)"]
     if !endpoint.listeners.isEmpty {
       metadata["endpoint"] =
         "\(endpoint.listeners.map(\.address.description).joined(separator: " "))"

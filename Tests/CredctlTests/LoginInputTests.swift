@@ -71,8 +71,8 @@ struct LoginInputTests {
   }
 
   @Test func readsSources() throws {
-    expect(try LoginSource("a.com=@/x=y").place, equals: .file("/x=y"))
-    expect(try LoginSource("arn:aws:iam::1:saml-provider/x=-").place, equals: .standardInput)
+    expect(try LoginSource("a.com=@/x=y").origin, equals: .file("/x=y"))
+    expect(try LoginSource("arn:aws:iam::1:saml-provider/x=-").origin, equals: .standardInput)
     expect(try LoginSource("a.com=-").provider, equals: "a.com")
     expect(try LoginSource("keycloak/realms/x=-").provider, equals: "keycloak/realms/x")
   }

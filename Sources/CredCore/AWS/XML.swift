@@ -33,7 +33,7 @@ extension XMLElement {
 
 /// The reason why ``XMLReader`` cannot read a text.
 struct XMLError: Error, Equatable {
-  /// The place, in bytes from the start of the text.
+  /// The position, in bytes from the start of the text.
   let offset: Int
   let reason: String
 }

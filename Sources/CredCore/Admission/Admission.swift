@@ -1,8 +1,8 @@
 /// Decides when calls to one upstream endpoint are made: within its rate and width and in a fair
 /// order. While the endpoint is unavailable, almost no calls are made.
 ///
-/// The rate counts requests. A call that sends another request, such as a second try, waits for
-/// another turn. It goes before all calls that have not begun.
+/// The rate counts requests: a call that sends another one, such as a second try, is admitted again for
+/// it, before all calls that have not begun.
 ///
 /// Each upstream endpoint has a separate value, so that an unavailable endpoint does not delay
 /// calls to others. Events go in and actions come out, as in ``SessionMachine``. ``nextWake`` is
@@ -23,7 +23,7 @@ public struct Admission: Sendable {
   /// A call to be made.
   public struct Call: Sendable, Equatable {
     public let id: CallID
-    /// Profiles take turns.
+    /// Profiles are served round robin.
     public let profile: String
     /// Whether a client waits for the call.
     public var isInPerson: Bool
@@ -88,7 +88,7 @@ public struct Admission: Sendable {
   static let queueLimit = 10_000
   /// The most users with a separate breaker. If there are more, some have none.
   static let usersKept = 1024
-  /// How long a call waits for its turn. After that it fails, and the session pauses.
+  /// How long a call waits until it is admitted. After that it fails, and the session pauses.
   static let longestWait: Duration = .seconds(60)
 
   public let upstream: Upstream
@@ -104,7 +104,7 @@ public struct Admission: Sendable {
   private var checks: [AdmissionQueue.Entry] = []
   /// Admitted calls, and the breakers for which each of them is a probe.
   private var underWay: [CallID: (call: Call, probes: Probes)] = [:]
-  /// Those of them that wait to send one more request, the oldest first. They keep their places, so
+  /// Those of them that wait to send one more request, the oldest first. They count as under way, so
   /// there are at most as many as the width.
   private var further: [(id: CallID, since: Instant)] = []
 
@@ -130,7 +130,7 @@ public struct Admission: Sendable {
     self.policy = policy
   }
 
-  /// Whether clients wait for their turn.
+  /// Whether clients wait for calls that are not admitted yet.
   public var hasCallers: Bool { queue.hasCallers }
 
   /// Since when the upstream endpoint is unavailable, and when it is tried again; nil while it answers.
@@ -205,8 +205,8 @@ public struct Admission: Sendable {
 
   /// Returns whether the call waited to send one more request.
   private mutating func leaveFurther(_ id: CallID) -> Bool {
-    guard let place = further.firstIndex(where: { $0.id == id }) else { return false }
-    further.remove(at: place)
+    guard let index = further.firstIndex(where: { $0.id == id }) else { return false }
+    further.remove(at: index)
     return true
   }
 

@@ -1,5 +1,5 @@
-/// Calls that wait for their turn. Calls with a waiting client go first. Among each kind, the
-/// profiles take turns, even if one has many calls.
+/// Calls that are not admitted yet. Calls with a waiting client go first. Among each kind, the
+/// profiles are served round robin, even if one has many calls.
 struct AdmissionQueue: Sendable {
   struct Entry: Sendable {
     var call: Admission.Call
@@ -7,8 +7,8 @@ struct AdmissionQueue: Sendable {
   }
 
   private var entries: [CallID: Entry] = [:]
-  private var inPerson = ProfilesInTurn()
-  private var background = ProfilesInTurn()
+  private var inPerson = ProfileQueues()
+  private var background = ProfileQueues()
   /// All ids by age. Some ids may be of removed calls.
   private var ages = FIFO<CallID>()
   /// Calls without a waiting client.
@@ -45,7 +45,7 @@ struct AdmissionQueue: Sendable {
     return call
   }
 
-  /// Removes the call that has the next turn.
+  /// Removes the call that is admitted next.
   mutating func popFirst() -> Admission.Call? {
     let id =
       if hasCallers {
@@ -82,25 +82,26 @@ struct AdmissionQueue: Sendable {
   }
 }
 
-/// One queue for each profile. The profiles take turns.
-private struct ProfilesInTurn: Sendable {
+/// One queue for each profile. The profiles are served round robin.
+private struct ProfileQueues: Sendable {
   private var queues: [String: FIFO<CallID>] = [:]
-  private var turns = FIFO<String>()
+  /// Profiles with a queue; the first one is served next.
+  private var order = FIFO<String>()
   private(set) var count = 0
 
   mutating func append(_ call: Admission.Call) {
-    if queues[call.profile] == nil { turns.append(call.profile) }
+    if queues[call.profile] == nil { order.append(call.profile) }
     queues[call.profile, default: FIFO()].append(call.id)
     count += 1
   }
 
   mutating func popFirst(where isThere: (CallID) -> Bool) -> CallID? {
-    while let profile = turns.popFirst() {
+    while let profile = order.popFirst() {
       let found = pop(profile, isThere)
       if queues[profile]?.isEmpty ?? true {
         queues[profile] = nil
       } else {
-        turns.append(profile)
+        order.append(profile)
       }
       if let found { return found }
     }
@@ -116,7 +117,7 @@ private struct ProfilesInTurn: Sendable {
   }
 
   mutating func removeAll(where isGone: (CallID) -> Bool) {
-    // An empty queue is removed only when its turn comes.
+    // An empty queue is removed only when its profile would be served.
     for profile in queues.keys.sorted() { queues[profile]?.removeAll(where: isGone) }
     count = queues.values.reduce(0) { $0 + $1.count }
   }

@@ -20,7 +20,7 @@ public protocol BackendKind: Sendable, Equatable {
   func isUsable(_ token: Secret) -> Bool
   /// Whether requests to the backend carry logins that it must link.
   var takesLogins: Bool { get }
-  /// Whether the backend adds a login to these for Cognito. It takes one of Cognito's places.
+  /// Whether the backend adds a login to these, which counts among the logins that Cognito takes.
   var addsLogin: Bool { get }
   /// Why nobody at it can have this name or password; nil if somebody may.
   func refusal(ofName username: String, _ password: Secret) -> ProtocolError?
@@ -44,11 +44,11 @@ public protocol BackendKind: Sendable, Equatable {
   var accountActions: [AccountAction] { get }
   /// Why this action is not allowed at the backend; nil if it is.
   ///
-  /// - Parameter place: the text that names the backend in the message.
-  func refusal(of input: AccountInput, at place: String) -> ProtocolError?
-  /// Why this sign-up is not allowed; nil if it is allowed. Only a backend at which users can make
-  /// accounts is asked.
-  func refusalOfSignUp(_ signUp: SignUp, at place: String) -> ProtocolError?
+  /// - Parameter backend: the text that names the backend in the message.
+  func refusal(of input: AccountInput, at backend: String) -> ProtocolError?
+  /// Why this sign-up is not allowed; nil if it is allowed. Asked of a backend whose users can only
+  /// make accounts.
+  func refusalOfSignUp(_ signUp: SignUp, at backend: String) -> ProtocolError?
 
   // Its requests.
 
@@ -60,7 +60,7 @@ public protocol BackendKind: Sendable, Equatable {
   /// - Parameter userIdentifier: the profile's template.
   func needsUserName(userIdentifier: Template) -> Bool
 
-  // Its places.
+  // Its addresses.
 
   /// Scheme, host and port of its server, with a slash; nil for a command, for AWS and for a user pool.
   var origin: String? { get }
@@ -86,9 +86,9 @@ public protocol BackendKind: Sendable, Equatable {
   /// fingerprint.
   ///
   /// - Parameter issuer: the issuer, for a provider.
-  func place(of issuer: ProviderIssuer?) -> [String?]
-  /// The settings that decide which credentials a user gets. Without such a setting the fingerprint
-  /// is the same as in earlier versions.
+  func addressSettings(of issuer: ProviderIssuer?) -> [String?]
+  /// The settings that decide which credentials a user gets. Without any, the fingerprint equals
+  /// that of earlier versions.
   var credentialSettings: [String] { get }
 }
 
@@ -111,16 +111,16 @@ extension BackendKind {
 
   public var accountActions: [AccountAction] { [] }
 
-  public func refusal(of input: AccountInput, at place: String) -> ProtocolError? {
+  public func refusal(of input: AccountInput, at backend: String) -> ProtocolError? {
     guard case .signUp(let signUp) = input else {
       return ProtocolError(
-        .invalidRequest, "\(place) does not offer the action \(input.action.rawValue.quoted)")
+        .invalidRequest, "\(backend) does not offer the action \(input.action.rawValue.quoted)")
     }
-    return refusalOfSignUp(signUp, at: place)
+    return refusalOfSignUp(signUp, at: backend)
   }
 
-  public func refusalOfSignUp(_ signUp: SignUp, at place: String) -> ProtocolError? {
-    .noRegisterURL(at: place)
+  public func refusalOfSignUp(_ signUp: SignUp, at backend: String) -> ProtocolError? {
+    .noRegisterURL(at: backend)
   }
 
   public var sendsUserIdentifier: Bool { true }
@@ -144,9 +144,9 @@ extension BackendKind {
 }
 
 extension ProtocolError {
-  static func noRegisterURL(at place: String) -> ProtocolError {
+  static func noRegisterURL(at backend: String) -> ProtocolError {
     ProtocolError(
-      .invalidRequest, "\(place) does not offer the action \"sign-up\": it has no register_url")
+      .invalidRequest, "\(backend) does not offer the action \"sign-up\": it has no register_url")
   }
 }
 

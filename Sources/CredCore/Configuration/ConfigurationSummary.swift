@@ -25,13 +25,13 @@ public struct ConfigurationSummary: CustomStringConvertible {
     if warnings > 0 { parts.append(Self.count(warnings, "warning")) }
     if unmade > 0 { parts.append("\(Self.count(unmade, "check")) not made") }
     let end = parts.joined(separator: ", ")
-    guard profiles > 0 else { return "\(place): no profile, so nothing can be asked for; \(end)" }
+    guard profiles > 0 else { return "\(source): no profile, so nothing can be asked for; \(end)" }
     parts = [Self.count(profiles, "profile"), Self.count(backends, "backend")]
     if sockets > 0 { parts.append(Self.count(sockets, "socket")) }
-    return "\(place): \(parts.joined(separator: ", ")), \(end)"
+    return "\(source): \(parts.joined(separator: ", ")), \(end)"
   }
 
-  private var place: String {
+  private var source: String {
     let main = files.first ?? ""
     guard files.count > 1 else { return main }
     return "\(main) and \(Self.count(files.count - 1, "file")) of \(main).d"

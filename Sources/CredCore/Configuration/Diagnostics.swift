@@ -10,7 +10,7 @@ public struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
   public let severity: Severity
   /// Nil if the problem is not in one line.
   public let position: SourcePosition?
-  /// The column in characters, counted from 1. Given only if the place in the line is hard to see.
+  /// The column in characters, counted from 1. Given only if the position in the line is hard to see.
   public let column: Int?
   /// Lower-case, without a full stop.
   public let message: String

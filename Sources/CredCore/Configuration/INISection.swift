@@ -12,7 +12,7 @@ struct INIDocument {
     return sections.count - 1
   }
 
-  /// Adds an entry. If the section has the key already, adds nothing and returns the place of the
+  /// Adds an entry. If the section has the key already, adds nothing and returns the line of the
   /// first one.
   mutating func append(_ entry: INIEntry, toSection index: Int) -> SourcePosition? {
     sections[index].append(entry)

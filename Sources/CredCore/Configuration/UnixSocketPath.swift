@@ -30,9 +30,9 @@ public struct UnixSocketPath: Hashable, Sendable, Comparable, CustomStringConver
   /// The same file name in another folder.
   public func moved(to folder: some Sequence<UInt8>) -> UnixSocketPath {
     let name = bytes[(bytes.lastIndex(of: UInt8(ascii: "/")) ?? 0)...]
-    let place = Array(folder)
+    let bytes = Array(folder)
     return UnixSocketPath(
-      kernelName: (place.last == UInt8(ascii: "/") ? place.dropLast() : place[...]) + name)
+      kernelName: (bytes.last == UInt8(ascii: "/") ? bytes.dropLast() : bytes[...]) + name)
   }
 
   /// Whether the folder of this path holds the other path too, directly or further down. A folder is what

@@ -2,7 +2,7 @@
 struct PolicyReader {
   private(set) var parts: [SessionPolicy.Part] = []
   private(set) var warnings: [String] = []
-  private var isPlaceForUsers = false
+  private var takesPlaceholders = false
   /// Whether the text so far has begun a variable of IAM, `${…}`.
   private var isVariable = false
   private var sids: Set<String> = []
@@ -32,45 +32,45 @@ struct PolicyReader {
 
   // MARK: What a statement is
 
-  private mutating func check(_ statement: JSONValue, _ place: String) throws(InvalidValue) {
-    _ = try Self.object(statement, place, known: Self.statementMembers)
-    try PolicyGrammar.check(sid: statement["Sid"], place, known: &sids)
+  private mutating func check(_ statement: JSONValue, _ path: String) throws(InvalidValue) {
+    _ = try Self.object(statement, path, known: Self.statementMembers)
+    try PolicyGrammar.check(sid: statement["Sid"], path, known: &sids)
     let effect = statement["Effect"]?.text
     guard effect == "Allow" || effect == "Deny" else {
-      throw InvalidValue("\(place) needs \"Effect\": \"Allow\" or \"Deny\"")
+      throw InvalidValue("\(path) needs \"Effect\": \"Allow\" or \"Deny\"")
     }
     for (one, other) in [("Action", "NotAction"), ("Resource", "NotResource")]
     where (statement[one] == nil) == (statement[other] == nil) {
-      throw InvalidValue("\(place) needs one of \(one) and \(other)")
+      throw InvalidValue("\(path) needs one of \(one) and \(other)")
     }
     for name in ["Action", "NotAction", "Resource", "NotResource"] {
       guard let value = statement[name] else { continue }
-      let texts = try Self.texts(value, "\(place).\(name)")
+      let texts = try Self.texts(value, "\(path).\(name)")
       for text in texts {
         if name.hasSuffix("Action") {
-          try PolicyGrammar.check(action: text, "\(place).\(name)")
+          try PolicyGrammar.check(action: text, "\(path).\(name)")
         } else {
-          try PolicyGrammar.check(resource: text, "\(place).\(name)")
+          try PolicyGrammar.check(resource: text, "\(path).\(name)")
         }
       }
-      if effect == "Allow" { warn(of: name, texts, place) }
+      if effect == "Allow" { warn(of: name, texts, path) }
     }
-    try Self.check(statement["Condition"], "\(place).Condition")
+    try Self.check(statement["Condition"], "\(path).Condition")
   }
 
   /// Operators, each with keys, each with a value or a list of values.
-  private static func check(_ condition: JSONValue?, _ place: String) throws(InvalidValue) {
+  private static func check(_ condition: JSONValue?, _ path: String) throws(InvalidValue) {
     guard let condition else { return }
     guard case .object(let operators) = condition else {
-      throw InvalidValue("\(place) is no object")
+      throw InvalidValue("\(path) is no object")
     }
     for one in operators {
       guard case .object(let keys) = one.value else {
-        throw InvalidValue("\(one.key.singleQuoted) in \(place) is no object")
+        throw InvalidValue("\(one.key.singleQuoted) in \(path) is no object")
       }
-      try PolicyGrammar.check(conditionOperator: one.key, place)
+      try PolicyGrammar.check(conditionOperator: one.key, path)
       for key in keys where !isConditionValue(key.value) {
-        throw InvalidValue("\(key.key.singleQuoted) in \(place) has no value and no list of values")
+        throw InvalidValue("\(key.key.singleQuoted) in \(path) has no value and no list of values")
       }
     }
   }
@@ -84,40 +84,40 @@ struct PolicyReader {
     }
   }
 
-  private mutating func warn(of name: String, _ texts: [String], _ place: String) {
+  private mutating func warn(of name: String, _ texts: [String], _ path: String) {
     if name == "NotAction" {
-      warnings.append("\(place) allows by NotAction: all that AWS adds is allowed, too")
+      warnings.append("\(path) allows by NotAction: all that AWS adds is allowed, too")
     }
     guard name == "Action" else { return }
     for way in Self.ways where texts.contains(where: { GlobPattern($0.lowercased()).matches(way) })
     {
       let action = way == "sts:assumerole" ? "sts:AssumeRole" : "iam:PassRole"
       warnings.append(
-        "\(place) allows \(action): by another role a program leaves this policy behind")
+        "\(path) allows \(action): by another role a program leaves this policy behind")
     }
   }
 
   private static func object(
-    _ value: JSONValue, _ place: String, known: Set<String>
+    _ value: JSONValue, _ path: String, known: Set<String>
   ) throws(InvalidValue) -> [JSONMember] {
-    guard case .object(let members) = value else { throw InvalidValue("\(place) is no object") }
+    guard case .object(let members) = value else { throw InvalidValue("\(path) is no object") }
     if let other = members.first(where: { !known.contains($0.key) }) {
       throw InvalidValue(
-        "\(place) has a member that a session policy does not have: "
+        "\(path) has a member that a session policy does not have: "
           + other.key.singleQuoted)
     }
     return members
   }
 
   /// A text, or a list of texts.
-  private static func texts(_ value: JSONValue, _ place: String) throws(InvalidValue) -> [String] {
+  private static func texts(_ value: JSONValue, _ path: String) throws(InvalidValue) -> [String] {
     if let text = value.text { return [text] }
     guard case .array(let elements) = value, !elements.isEmpty else {
-      throw InvalidValue("\(place) is no text and no list of texts")
+      throw InvalidValue("\(path) is no text and no list of texts")
     }
     let texts = elements.compactMap(\.text)
     guard texts.count == elements.count else {
-      throw InvalidValue("\(place) is no text and no list of texts")
+      throw InvalidValue("\(path) is no text and no list of texts")
     }
     return texts
   }
@@ -128,14 +128,14 @@ struct PolicyReader {
     append("{")
     for (index, member) in members.enumerated() {
       if index > 0 { append(",") }
-      let wasPlace = isPlaceForUsers
-      isPlaceForUsers = false
+      let tookPlaceholders = takesPlaceholders
+      takesPlaceholders = false
       try write(text: member.key)
       append(":")
       // The keys of conditions are no values.
-      isPlaceForUsers = wasPlace || member.key == "Resource" || member.key == "Condition"
+      takesPlaceholders = tookPlaceholders || member.key == "Resource" || member.key == "Condition"
       try write(member.value)
-      isPlaceForUsers = wasPlace
+      takesPlaceholders = tookPlaceholders
     }
     append("}")
   }
@@ -190,7 +190,7 @@ struct PolicyReader {
         throw InvalidValue("has $\(name) in it: credd's placeholder is \(name), without a $")
       }
       guard rest.hasPrefix(name) else { continue }
-      guard isPlaceForUsers else {
+      guard takesPlaceholders else {
         throw InvalidValue("has \(name) outside the values of Resource and Condition")
       }
       // There it would be the name of a variable, and not a text.

@@ -1,4 +1,4 @@
-/// An IAM policy that narrows a session, with places for the session's user (design: least privilege).
+/// An IAM policy that narrows a session, with placeholders for the session's user (design: least privilege).
 ///
 /// `{user}`, `{uid}` and `{host}` stand in values of Resource and Condition. Every other brace is the
 /// policy's own, so that IAM's `${aws:…}` stays.
@@ -8,7 +8,7 @@ public struct SessionPolicy: Sendable, Equatable {
     case placeholder(Template.Placeholder)
   }
 
-  /// The minified policy, with its places.
+  /// The minified policy, with its placeholders.
   let parts: [Part]
   /// What an administrator should look at, a sentence each.
   public let warnings: [String]

@@ -7,11 +7,11 @@ public enum ControlGroupPath {
   /// user's own manager follows the unit of the manager: `user@1000.service/app.service`.
   public static func unit(_ path: String) -> String? {
     let names = path.split(separator: "/").map(String.init)
-    guard let place = names.firstIndex(where: { !$0.isSlice }),
-      let unit = unitName(names[place])
+    guard let index = names.firstIndex(where: { !$0.isSlice }),
+      let unit = unitName(names[index])
     else { return nil }
     guard unit.isUserManager || unit.isLoginSession else { return unit }
-    let inner = names[(place + 1)...].first { !$0.isSlice }
+    let inner = names[(index + 1)...].first { !$0.isSlice }
     return inner.flatMap(unitName).map { "\(unit)/\($0)" } ?? unit
   }
 

@@ -55,7 +55,7 @@ public struct CalledServer: Sendable, Equatable {
   }
 
   /// The keys and the paths of a file of this host.
-  func place(of file: OwnTLSFile) -> (keys: String, paths: String) {
+  func settings(of file: OwnTLSFile) -> (keys: String, paths: String) {
     let certificate = settings.clientCertificate ?? ""
     let key = settings.clientKey ?? certificate
     let isOneFile = settings.clientKey == nil

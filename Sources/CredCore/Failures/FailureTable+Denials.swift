@@ -25,24 +25,24 @@ extension FailureTable {
       message)
   }
 
-  /// - Parameter place: where a session's policy is changed.
-  private static func policies(of caller: String, session place: String) -> [DenyingPolicy] {
+  /// - Parameter location: where a session's policy is changed.
+  private static func policies(of caller: String, session location: String) -> [DenyingPolicy] {
     [
       DenyingPolicy("identity-based policy", "an identity-based policy of \(caller)"),
       DenyingPolicy("permissions boundary", "the permissions boundary of \(caller)"),
-      DenyingPolicy("session policy", "a session policy of \(caller)", place: place),
+      DenyingPolicy("session policy", "a session policy of \(caller)", location: location),
     ]
   }
 
   private static let organization = [
     DenyingPolicy(
       "service control policy", "a service control policy of the organization",
-      place: "at the account that calls"),
+      location: "at the account that calls"),
     DenyingPolicy(
       "resource control policy", "a resource control policy of the organization",
-      place: "at the account that is called"),
+      location: "at the account that is called"),
     DenyingPolicy(
-      "vpc endpoint policy", "the policy of the VPC endpoint", place: "in this host's network"),
+      "vpc endpoint policy", "the policy of the VPC endpoint", location: "in this host's network"),
   ]
 
   /// The operation's rows say what a trust policy lacks.
@@ -58,12 +58,12 @@ private struct DenyingPolicy {
   let words: String
   let name: String
   /// Where it is to be changed.
-  let place: String
+  let location: String
 
-  init(_ words: String, _ name: String, place: String = "there") {
+  init(_ words: String, _ name: String, location: String = "there") {
     self.words = words
     self.name = name
-    self.place = place
+    self.location = location
   }
 
   /// "… because no identity-based policy allows the sts:AssumeRole action".
@@ -79,6 +79,6 @@ private struct DenyingPolicy {
     [row(lacks, allow), row(denies, change)]
   }
 
-  var allow: String { ": \(name) does not allow the call: allow its action \(place)" }
-  var change: String { ": \(name) forbids the call: change its Deny statement \(place)" }
+  var allow: String { ": \(name) does not allow the call: allow its action \(location)" }
+  var change: String { ": \(name) forbids the call: change its Deny statement \(location)" }
 }

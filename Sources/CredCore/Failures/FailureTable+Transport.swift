@@ -162,10 +162,10 @@ extension FailureTable {
   /// Nothing reached the server, which is not to blame.
   private static func ownFile(_ failure: TransportFailure, _ server: CalledServer?) -> Row {
     let file = failure.ownFile ?? .certificate
-    let keys = server?.place(of: file).keys ?? "ca_file, client_certificate and client_key"
+    let keys = server?.settings(of: file).keys ?? "ca_file, client_certificate and client_key"
     let general = " was not called: this host's \(file.description); check \(keys)"
     var row = Row(.permanentConfiguration, nil, .operatorMustAct, general)
-    if let paths = server?.place(of: file).paths, !paths.isEmpty {
+    if let paths = server?.settings(of: file).paths, !paths.isEmpty {
       row.message = "\(general), \(paths)"
       row.messageForOthers = general
     }

@@ -6,7 +6,7 @@ public struct TransportFailure: Error, Sendable, Hashable, CaseIterable {
   /// The server, the proxy and the HTTP library's result, for operators.
   public var detail: String?
   /// The proxy by which the request was to go; nil without one.
-  public var proxy: Proxy.Place?
+  public var proxy: Proxy.Name?
   /// The status with which the proxy refused to connect to the server.
   public var proxyStatus: Int?
   /// The names in the certificate of a server for another host, or the first of them.
@@ -45,7 +45,7 @@ public struct TransportFailure: Error, Sendable, Hashable, CaseIterable {
   /// The request was not sent: a variable of the environment names a proxy that cannot be read.
   public init(unreadable variable: InvalidInput) {
     self.init(.proxyVariable, reason: variable.reason)
-    proxy = Proxy.Place(variable: variable.field, address: "")
+    proxy = Proxy.Name(variable: variable.field, address: "")
   }
 
   /// The library's reason, where the table's words do not say it already.

@@ -7,8 +7,8 @@
 /// credd reads these variables itself, because libcurl does not say which proxy it took. If libcurl
 /// cannot read a proxy's URL, it repeats the URL with its password.
 public struct Proxy: Sendable, Equatable {
-  /// The part of a proxy's URL that messages may show: no user, and no password.
-  public struct Place: Sendable, Equatable {
+  /// What messages may show of a proxy: no user, and no password.
+  public struct Name: Sendable, Equatable {
     /// The variable that names it, such as `https_proxy`.
     public let variable: String
     /// Host and port.
@@ -20,7 +20,7 @@ public struct Proxy: Sendable, Equatable {
     }
   }
 
-  public let place: Place
+  public let name: Name
   /// As the environment has it, perhaps with a password.
   public let url: Secret
   /// Whether the proxy itself speaks TLS.
@@ -79,7 +79,7 @@ public struct Proxy: Sendable, Equatable {
     do { parsed = try HTTPURL("http://\(server)/") } catch { throw wrong(error.message) }
     let hasPort = server.last != "]" && server.contains(":")
     let address = hasPort ? parsed.authority : "\(parsed.authority):\(port)"
-    place = Place(variable: variable, address: address)
+    name = Name(variable: variable, address: address)
     url = Secret(text)
     isEncrypted = scheme == "https"
   }

@@ -65,7 +65,7 @@ public enum JSONValue: Sendable, Equatable {
   }
 }
 
-/// The reason why a text is not JSON, and the place. It never quotes a value, which may be a
+/// The reason why a text is not JSON, and the position. It never quotes a value, which may be a
 /// secret.
 public struct JSONError: Error, Equatable, Sendable {
   /// Bytes from the start of the text, counted from 0.

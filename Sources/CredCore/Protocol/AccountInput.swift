@@ -54,12 +54,12 @@ public enum OwnAccountInput: Sendable, Equatable {
   case mfa(MFAChoice)
   /// Without a code, the app gets a new secret.
   case totp(code: Secret?, name: String?)
-  /// - Parameter after: the place where the page begins.
+  /// - Parameter after: where the page begins.
   case devices(after: String?)
   /// Without a device, the device of this host is meant.
   case rememberDevice(String?, Bool)
   case forgetDevice(String?)
-  /// - Parameter after: the place where the page begins.
+  /// - Parameter after: where the page begins.
   case sessions(after: String?)
   /// Ends another session of the user.
   case endSession(TrackedSessionID)

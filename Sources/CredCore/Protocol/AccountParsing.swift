@@ -219,17 +219,17 @@ extension RequestObject {
     }
     var attributes: [NamedSecret] = []
     for member in members {
-      let place = "attribute \(member.key.quoted) at byte \(member.keyOffset)"
+      let named = "attribute \(member.key.quoted) at byte \(member.keyOffset)"
       guard (1...Limits.Upstream.attributeNameBytes).contains(member.key.utf8.count),
         member.key.utf8.allSatisfy(\.isVisible)
       else {
         throw .invalid(
-          "\(place) must have a name of 1 to \(Limits.Upstream.attributeNameBytes) printable "
+          "\(named) must have a name of 1 to \(Limits.Upstream.attributeNameBytes) printable "
             + "ASCII characters")
       }
       guard let text = member.value.secret, text.count <= longest else {
         throw .invalid(
-          "\(place) must be a string of at most \(longest) bytes")
+          "\(named) must be a string of at most \(longest) bytes")
       }
       attributes.append(NamedSecret(name: member.key, value: text))
     }

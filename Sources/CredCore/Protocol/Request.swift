@@ -149,12 +149,12 @@ public struct StatusRequest: Sendable, Equatable {
   public var profiles: Bool
   /// The most sessions of the reply.
   public var limit: Int
-  /// The place after which the sessions begin; nil for the first session.
-  public var after: SessionPlace?
+  /// The session after which the page begins; nil for the first page.
+  public var after: SessionCursor?
 
   public init(
     all: Bool = false, profiles: Bool = false, limit: Int = Limits.Line.standardStatusPage,
-    after: SessionPlace? = nil
+    after: SessionCursor? = nil
   ) {
     self.all = all
     self.profiles = profiles
@@ -163,9 +163,9 @@ public struct StatusRequest: Sendable, Equatable {
   }
 }
 
-/// The place of a session among all, as `status` names it in `Next` and takes it in `after`. The
+/// A session's position among all, as `status` names it in `Next` and takes it in `after`. The
 /// session may have ended meanwhile.
-public struct SessionPlace: Sendable, Equatable {
+public struct SessionCursor: Sendable, Equatable {
   public let uid: UInt32
   public let profile: String
 

@@ -60,11 +60,11 @@ struct RequestObject {
     let keys = name.row.keys + OperationName.keysOfEvery
     guard let stray = members.first(where: { member in !keys.contains { member.isNamed($0) } })
     else { return }
-    let place = "\(stray.key.quoted) at byte \(stray.keyOffset)"
+    let named = "\(stray.key.quoted) at byte \(stray.keyOffset)"
     if OperationName.allCases.contains(where: { $0.row.keys.contains(stray.key) }) {
-      throw .invalid(#"key \#(place) does not belong to "\#(name.rawValue)""#)
+      throw .invalid(#"key \#(named) does not belong to "\#(name.rawValue)""#)
     }
-    throw .invalid("unknown key \(place)" + suggestion(for: stray.key, among: keys))
+    throw .invalid("unknown key \(named)" + suggestion(for: stray.key, among: keys))
   }
 
   private func suggestion(for text: String, among names: [String]) -> String {
@@ -176,10 +176,10 @@ extension StatusRequest {
       self.limit = limit
     }
     if let text = try object.text("after") {
-      guard let place = SessionPlace(text) else {
+      guard let cursor = SessionCursor(text) else {
         throw .invalid(#""after" must be the "Next" of an earlier reply"#)
       }
-      after = place
+      after = cursor
     }
   }
 }

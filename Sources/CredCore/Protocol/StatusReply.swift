@@ -4,10 +4,10 @@ extension RenderedReply {
   /// - Parameters:
   ///   - profiles: the profiles that are open to the caller; nil if the request does not ask for
   ///     them.
-  ///   - next: the place of the last of these sessions; nil if no more sessions follow.
+  ///   - next: the last of these sessions; nil if no more sessions follow.
   public static func status(
     _ sessions: [SessionReport], profiles: [ProfileReport]? = nil, of daemon: DaemonReport,
-    next: SessionPlace? = nil
+    next: SessionCursor? = nil
   ) -> RenderedReply {
     RenderedReply(capacity: 512 + 512 * sessions.count) { writer in
       writer.key("Sessions")

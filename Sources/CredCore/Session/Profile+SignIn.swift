@@ -151,7 +151,7 @@ extension Profile {
     return error
   }
 
-  /// Cognito takes ten logins of a user, and some of these places are taken.
+  /// Cognito takes ten logins of a user, and the profile needs some of them.
   private func refusal(ofCount count: Int) -> ProtocolError? {
     let taken = [
       backend?.kind.addsLogin ?? false, plan.link != nil, plan.tokenFileProvider != nil,

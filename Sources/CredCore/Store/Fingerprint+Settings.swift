@@ -42,7 +42,7 @@ extension Fingerprint {
   init(placeOf backend: BackendSettings?, _ issuer: ProviderIssuer?) {
     self.init()
     add(backend?.type.rawValue)
-    for text in backend?.kind.place(of: issuer) ?? [] { add(text) }
+    for text in backend?.kind.addressSettings(of: issuer) ?? [] { add(text) }
   }
 }
 

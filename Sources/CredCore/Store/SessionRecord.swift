@@ -38,8 +38,8 @@ public struct SessionRecord: Sendable, Equatable {
   /// Whether tokens of the session come from this profile's backend: from the same address, with
   /// the same certificate authorities. Records of earlier versions do not say it.
   public func has(_ tokens: ProviderSession, from profile: Profile) -> Bool {
-    let place = tokens === snapshot.providerSession ? backendFingerprint : linkFingerprint
-    return place.map { $0 == profile.backendFingerprint } ?? true
+    let address = tokens === snapshot.providerSession ? backendFingerprint : linkFingerprint
+    return address.map { $0 == profile.backendFingerprint } ?? true
   }
 
   /// The stored bytes. They hold secrets.

@@ -1,7 +1,7 @@
 /// The first bytes of a store of sessions.
 public struct StoreHeader: Sendable, Equatable {
   public static let byteCount = 64
-  /// The place where the first record may begin. The first page contains only the header, so that
+  /// The offset at which the first record may begin. The first page contains only the header, so that
   /// pages of old records can be given back to the kernel.
   public static let recordsBegin: Int64 = 4096
   /// The version of the whole format. A reader accepts no other version. Fields may be added
@@ -90,7 +90,7 @@ public struct StoredRecord: Sendable, Equatable {
 
   /// Grows with every record. Of two records of a session, the newer one has the higher number.
   public let sequence: UInt64
-  /// The place of the payload in the bytes that were searched.
+  /// Where the payload lies in the bytes that were searched.
   public let payload: Range<Int>
 
   static func padded(_ count: Int) -> Int { (count + 7) & ~7 }
@@ -125,31 +125,31 @@ public struct StoredRecord: Sendable, Equatable {
     case end
   }
 
-  /// Reads the bytes at one place.
+  /// Reads the bytes at one offset.
   ///
   /// - Parameters:
-  ///   - place: a multiple of eight, from the first of the bytes.
+  ///   - offset: a multiple of eight, from the first of the bytes.
   ///   - isLast: whether the store ends with these bytes.
   public static func find(
-    in bytes: [UInt8], at place: Int, marker: UInt64, isLast: Bool
+    in bytes: [UInt8], at offset: Int, marker: UInt64, isLast: Bool
   ) -> Finding {
-    guard place >= 0, place < bytes.count else { return isLast ? .end : .incomplete }
-    guard let word = UInt64(littleEndian: bytes[place...].prefix(8)) else {
+    guard offset >= 0, offset < bytes.count else { return isLast ? .end : .incomplete }
+    guard let word = UInt64(littleEndian: bytes[offset...].prefix(8)) else {
       guard isLast else { return .incomplete }
-      return bytes[place...].allSatisfy { $0 == 0 } ? .empty : .damage
+      return bytes[offset...].allSatisfy { $0 == 0 } ? .empty : .damage
     }
     if word == 0 { return .empty }
     guard word == marker else { return .damage }
-    let head = bytes[place...].prefix(headerBytes)
+    let head = bytes[offset...].prefix(headerBytes)
     guard head.count == headerBytes,
       let sequence = UInt64(littleEndian: head.dropFirst(8).prefix(8)),
       let length = UInt32(littleEndian: head.dropFirst(16).prefix(4)),
       let crc = UInt32(littleEndian: head.dropFirst(20))
     else { return isLast ? .damage : .incomplete }
     guard length <= Limits.Store.sessionBytes else { return .damage }
-    let payload = (place + headerBytes)..<(place + headerBytes + Int(length))
+    let payload = (offset + headerBytes)..<(offset + headerBytes + Int(length))
     guard payload.upperBound <= bytes.count else { return isLast ? .damage : .incomplete }
-    let sum = CRC32C.update(.max, bytes.span, place..<(place + 20))
+    let sum = CRC32C.update(.max, bytes.span, offset..<(offset + 20))
     guard ~CRC32C.update(sum, bytes.span, payload) == crc else { return .damage }
     return .record(StoredRecord(sequence: sequence, payload: payload))
   }

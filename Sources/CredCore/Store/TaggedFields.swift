@@ -132,11 +132,11 @@ struct SnapshotWriter: Redacted {
   /// A field that contains fields.
   mutating func group(_ tag: UInt8, _ fields: (inout SnapshotWriter) -> Void) {
     bytes.append(tag)
-    let place = bytes.count
+    let begin = bytes.count
     bytes.append(littleEndian: UInt32(0))
     fields(&self)
-    let length = UInt32(truncatingIfNeeded: bytes.count - place - 4)
-    for index in 0..<4 { bytes[place + index] = UInt8(truncatingIfNeeded: length >> (8 * index)) }
+    let length = UInt32(truncatingIfNeeded: bytes.count - begin - 4)
+    for index in 0..<4 { bytes[begin + index] = UInt8(truncatingIfNeeded: length >> (8 * index)) }
   }
 }
 

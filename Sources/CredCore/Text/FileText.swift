@@ -44,11 +44,11 @@ extension Secret {
     bytes.contains(bytes: "-----BEGIN ".utf8) && bytes.contains(bytes: "\(kind)-----".utf8)
   }
 
-  /// The number of the line, from 1, in which a text occurs at this place of the file or after it.
+  /// The number of the line, from 1, in which a text occurs at this byte of the file or after it.
   public func line(ofBlock text: String, from start: Int) -> Int {
     let words = Array(text.utf8)
-    let place = bytes.indices.dropFirst(start).first { bytes[$0...].starts(with: words) } ?? start
-    return 1 + bytes.prefix(place).count(where: { $0 == UInt8(ascii: "\n") })
+    let found = bytes.indices.dropFirst(start).first { bytes[$0...].starts(with: words) } ?? start
+    return 1 + bytes.prefix(found).count(where: { $0 == UInt8(ascii: "\n") })
   }
 
   /// Whether a private key in PEM takes a passphrase: PKCS #8 (RFC 5958), or OpenSSL's older form.

@@ -38,7 +38,7 @@ public enum NearestName {
 }
 
 /// Many names in which a misspelt one is looked for. However many there are, and whatever the text is,
-/// a search takes less than the turn of a user.
+/// a search takes less than the time slice of a user.
 public struct NameIndex: Sendable {
   private struct Entry: Sendable {
     let key: [UInt8]
@@ -70,11 +70,11 @@ public struct NameIndex: Sendable {
     return NameIndex(entries: entries.filter { isKnown($0.name) }).suggestion(for: text)
   }
 
-  /// Looks at the names from the place outwards where the text would stand: most slips leave the
+  /// Looks at the names from the position outwards where the text would stand: most slips leave the
   /// beginning of a name.
   func search(for text: String) -> NameSearch? {
     guard var search = NameSearch(for: text) else { return nil }
-    var after = place(of: search.wanted)
+    var after = position(of: search.wanted)
     var before = after - 1
     while search.names < Self.mostNames, search.cells < Self.mostCells {
       guard before >= 0 || after < entries.count else { break }
@@ -91,7 +91,7 @@ public struct NameIndex: Sendable {
   }
 
   /// The index of the first entry that does not stand before a key.
-  private func place(of key: [UInt8]) -> Int {
+  private func position(of key: [UInt8]) -> Int {
     var (low, high) = (0, entries.count)
     while low < high {
       let middle = (low + high) / 2

@@ -80,12 +80,12 @@ final class HiddenCredentials {
   private static func makeRules(hiding folder: String, except names: [String]) -> Outcome {
     let version = credd_landlock_version()
     guard version >= Self.version else { return .noLandlock(version < 0 ? -version : EOPNOTSUPP) }
-    var place = [CChar](repeating: 0, count: Int(PATH_MAX))
+    var refused = [CChar](repeating: 0, count: Int(PATH_MAX))
     let descriptor = unsafe CStrings.with(names.map { Array($0.utf8) + [0] }) { names in
-      unsafe credd_rules_hiding(folder, names, &place, place.count)
+      unsafe credd_rules_hiding(folder, names, &refused, refused.count)
     }
     guard descriptor < 0 else { return .rules(descriptor) }
-    let blamed = place.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    let blamed = refused.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
     return .failed(-descriptor, folder: String(decoding: blamed, as: UTF8.self))
   }
 }

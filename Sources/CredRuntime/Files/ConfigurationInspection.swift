@@ -132,63 +132,63 @@ public struct ConfigurationInspection {
   // MARK: Sections
 
   private mutating func check(_ backend: BackendSettings) {
-    var place = Place(section: "backend \(backend.name)")
+    var setting = Setting(section: "backend \(backend.name)")
     for file in backend.kind.namedFiles {
       switch file.content {
-      case .secret(let text): check(file.path, .secret(text), &place, file.key)
-      case .pem(let block): check(file.path, .pem(block), &place, file.key)
-      case .authorities: check(file.path, .authorities, &place, file.key)
-      case .program: checkProgram(file.path, &place, file.key)
-      case .socket: checkSocket(file.path, &place, file.key)
+      case .secret(let text): check(file.path, .secret(text), &setting, file.key)
+      case .pem(let block): check(file.path, .pem(block), &setting, file.key)
+      case .authorities: check(file.path, .authorities, &setting, file.key)
+      case .program: checkProgram(file.path, &setting, file.key)
+      case .socket: checkSocket(file.path, &setting, file.key)
       }
     }
-    if let identity = backend.kind.clientIdentity { check(identity, &place) }
+    if let identity = backend.kind.clientIdentity { check(identity, &setting) }
     if scope == .everything || looksAtContentsAlone {
-      backend.kind.valueKeys.forEach { checkValue(of: $0, &place) }
+      backend.kind.valueKeys.forEach { checkValue(of: $0, &setting) }
     }
   }
 
   /// A value that stands in the configuration itself. credd cannot tell whether it is a secret.
-  private mutating func checkValue(of key: String, _ place: inout Place) {
-    place.key = key
-    guard let path = reading.position(of: key, in: place.section)?.file, isWanted(path),
-      look(at: path, place, { FileFacts(path).isOpenToAll }) ?? false
+  private mutating func checkValue(of key: String, _ setting: inout Setting) {
+    setting.key = key
+    guard let path = reading.position(of: key, in: setting.section)?.file, isWanted(path),
+      look(at: path, setting, { FileFacts(path).isOpenToAll }) ?? false
     else { return }
     let family = key.prefix { $0 != "." }
     warn(
-      place,
+      setting,
       "every user of this host can read this value: if it is a secret, 'chmod o-r' \(path), or write it to "
         + "a file of its own, and name that by '\(family)_file\(key.dropFirst(family.count))'")
   }
 
   private mutating func check(_ profile: ProfileSettings) {
-    var place = Place(section: "profile \(profile.name)")
+    var setting = Setting(section: "profile \(profile.name)")
     if profile.readsPolicyFirst {
-      checkReadPolicy(profile, &place)
+      checkReadPolicy(profile, &setting)
     } else {
-      check(profile.policyFile, .text(.lines), &place, "policy_file")
+      check(profile.policyFile, .text(.lines), &setting, "policy_file")
     }
-    check(profile.webIdentityTokenFile, .secret(.line), &place, "web_identity_token_file")
-    check(profile.caFile, .authorities, &place, "ca_file")
-    if scope == .everything { checkAccess(profile, &place) }
+    check(profile.webIdentityTokenFile, .secret(.line), &setting, "web_identity_token_file")
+    check(profile.caFile, .authorities, &setting, "ca_file")
+    if scope == .everything { checkAccess(profile, &setting) }
   }
 
   /// The policy was read with the configuration.
-  private mutating func checkReadPolicy(_ profile: ProfileSettings, _ place: inout Place) {
+  private mutating func checkReadPolicy(_ profile: ProfileSettings, _ setting: inout Setting) {
     guard scope == .everything else { return }
-    place.key = "policy_file"
+    setting.key = "policy_file"
     if let reason = profile.policyFile.flatMap({ unseenPolicies[$0] }) {
-      unchecked.append("\(place.section): \(place.key): \(reason)")
+      unchecked.append("\(setting.section): \(setting.key): \(reason)")
     }
   }
 
-  private mutating func checkAccess(_ profile: ProfileSettings, _ place: inout Place) {
-    place.key = "allow_executables"
+  private mutating func checkAccess(_ profile: ProfileSettings, _ setting: inout Setting) {
+    setting.key = "allow_executables"
     for path in profile.allowExecutables
     where path.hasPrefix("/") && !path.contains(where: "*?[".contains) {
-      guard let facts = look(at: path, place, { FileFacts(path) }) else { continue }
+      guard let facts = look(at: path, setting, { FileFacts(path) }) else { continue }
       if facts.failure != 0 {
-        warn(place, "'\(path)' is not there: \(SystemError("", number: facts.failure).reason)")
+        warn(setting, "'\(path)' is not there: \(SystemError("", number: facts.failure).reason)")
       }
     }
     // If a list contained a mistake, it was not read.
@@ -197,90 +197,93 @@ public struct ConfigurationInspection {
     // Without lists, a derived profile admits the users that its source admits.
     guard !profile.isDerived, AccessRule(profile, groupID: { _ in nil }).isOpen else { return }
     guard !profile.allowUsers.contains(AccessRule.everybody) else { return }
-    place.key = ""
+    setting.key = ""
     warn(
-      place,
+      setting,
       "profile '\(profile.name)' admits every user of this host: set allow_users, "
         + "allow_groups or allow_units, or 'allow_users = *' if everybody is meant")
   }
 
   /// A file there must be a socket: systemd's, or the socket of a daemon that has ended.
   private mutating func check(_ socket: SocketSettings) {
-    let (path, place) = ("\(socket.path)", Place(section: "socket \(socket.path)"))
-    guard let facts = look(at: path, place, { FileFacts(path) }), facts.failure == 0 else { return }
+    let (path, setting) = ("\(socket.path)", Setting(section: "socket \(socket.path)"))
+    guard let facts = look(at: path, setting, { FileFacts(path) }), facts.failure == 0 else {
+      return
+    }
     guard facts.kind != S_IFSOCK else { return }
-    fail(place, "\(socket.title): this is no socket: remove it, or choose another path")
+    fail(setting, "\(socket.title): this is no socket: remove it, or choose another path")
   }
 
   // MARK: Files
 
   /// A key of a section.
-  struct Place {
+  struct Setting {
     let section: String
     var key = ""
   }
 
   private mutating func check(
-    _ path: String?, _ content: FileContent, _ place: inout Place, _ key: String
+    _ path: String?, _ content: FileContent, _ setting: inout Setting, _ key: String
   ) {
     guard let path, isWanted(path) else { return }
-    place.key = key
-    let facts = look(at: path, place) { [isContents = looksAtContentsAlone] in
+    setting.key = key
+    let facts = look(at: path, setting) { [isContents = looksAtContentsAlone] in
       isContents ? FileFacts(ofRegular: path, content) : FileFacts(opening: path, content)
     }
     // systemd loads no more credentials while the service runs; other files may come.
     let mayCome = looksAtContentsAlone && !isCredential(path)
     guard let facts, facts.failure != ENOENT || !mayCome else { return }
     guard facts.failure == 0 else {
-      return unreadable(path, facts.failure, place, isSecret: content.isSecret)
+      return unreadable(path, facts.failure, setting, isSecret: content.isSecret)
     }
     switch facts.kind {
     case S_IFREG: break
-    case S_IFDIR: return fail(place, "'\(path)' is a directory")
-    default: return checkOther(path, content, place)
+    case S_IFDIR: return fail(setting, "'\(path)' is a directory")
+    default: return checkOther(path, content, setting)
     }
     if content.isSecret, facts.isOpenToAll, !looksAtContentsAlone {
-      warn(place, "every user of this host can read '\(path)': 'chmod o-r' it")
+      warn(setting, "every user of this host can read '\(path)': 'chmod o-r' it")
     }
-    if let fault = facts.fault { failContent(place, "'\(path)' \(fault)") }
+    if let fault = facts.fault { failContent(setting, "'\(path)' \(fault)") }
   }
 
   /// Reading a pipe here would take its content away.
-  private mutating func checkOther(_ path: String, _ content: FileContent, _ place: Place) {
+  private mutating func checkOther(_ path: String, _ content: FileContent, _ setting: Setting) {
     switch content {
-    case .pem, .authorities: return fail(place, "'\(path)' is no regular file")
+    case .pem, .authorities: return fail(setting, "'\(path)' is no regular file")
     case .text, .secret: break
     }
     unchecked.append(
-      "\(place.section): \(place.key): '\(path)' is no regular file, and may give its content once")
+      "\(setting.section): \(setting.key): '\(path)' is no regular file, and may give its content once"
+    )
   }
 
-  private mutating func check(_ identity: ClientIdentity, _ place: inout Place) {
+  private mutating func check(_ identity: ClientIdentity, _ setting: inout Setting) {
     let pair = [identity.certificate, identity.privateKey]
     // Only this scope sees a pair of which one file is a credential of the service.
     guard looksAtContentsAlone ? pair.contains(where: isWanted) : pair.allSatisfy(isWanted)
     else { return }
-    place.key = identity.key
+    setting.key = identity.key
     guard
       let fits = look(
-        at: identity.privateKey, place,
+        at: identity.privateKey, setting,
         { ClientKeyFit(identity) })
     else { return }
     switch fits {
     case .fits, .unreadable: break
-    case .fault(let fault): failContent(place, "'\(identity.privateKey)' \(fault)")
+    case .fault(let fault): failContent(setting, "'\(identity.privateKey)' \(fault)")
     case .noCertificate:
-      place.key = "client_certificate"
-      failContent(place, "'\(identity.certificate)' \(Self.damaged("certificate"))")
-    case .noKey: failContent(place, "'\(identity.privateKey)' \(Self.damaged("private key"))")
+      setting.key = "client_certificate"
+      failContent(setting, "'\(identity.certificate)' \(Self.damaged("certificate"))")
+    case .noKey: failContent(setting, "'\(identity.privateKey)' \(Self.damaged("private key"))")
     case .other:
       failContent(
-        place,
+        setting,
         "the private key in '\(identity.privateKey)' does not belong to the certificate in "
           + "'\(identity.certificate)'")
     case .unknown(let problem):
       unchecked.append(
-        "\(place.section): \(place.key): whether it fits its certificate: \(problem)")
+        "\(setting.section): \(setting.key): whether it fits its certificate: \(problem)")
     }
   }
 
@@ -300,26 +303,26 @@ public struct ConfigurationInspection {
 
   /// The result of a look at a file; nil if the look hangs, which is reported.
   private mutating func look<Value: Sendable>(
-    at path: String, _ place: Place, _ body: @escaping @Sendable () -> Value
+    at path: String, _ setting: Setting, _ body: @escaping @Sendable () -> Value
   ) -> Value? {
     let wasOver = files.isOver
     if let value = files.wait(for: body) { return value }
     let problem = BoundedWait.problem(of: path, wasOver: wasOver)
-    unchecked.append("\(place.section): \(place.key): \(problem)")
+    unchecked.append("\(setting.section): \(setting.key): \(problem)")
     return nil
   }
 
   private mutating func unreadable(
-    _ path: String, _ number: Int32, _ place: Place, isSecret: Bool = false
+    _ path: String, _ number: Int32, _ setting: Setting, isSecret: Bool = false
   ) {
     if let reason = user.reasonUnseen(path, number, credentials: credentials) {
-      return unchecked.append("\(place.section): \(place.key): \(reason)")
+      return unchecked.append("\(setting.section): \(setting.key): \(reason)")
     }
     if let access = user.access(number) {
-      return fail(place, access.refusal(of: path, isSecret: isSecret))
+      return fail(setting, access.refusal(of: path, isSecret: isSecret))
     }
     let hint = number == ENOENT && isCredential(path) ? Self.loadedCredentials(beside: path) : ""
-    fail(place, "cannot open '\(path)': \(SystemError("", number: number).reason)\(hint)")
+    fail(setting, "cannot open '\(path)': \(SystemError("", number: number).reason)\(hint)")
   }
 
   /// Whether systemd puts the file there, by `LoadCredential=` and its like.
@@ -327,7 +330,7 @@ public struct ConfigurationInspection {
     (credentials ?? ServiceDirectory.credentials).map { path.hasPrefix($0 + "/") } ?? false
   }
 
-  /// What systemd has loaded in place of a credential that is missing, with what to do.
+  /// What systemd has loaded in setting of a credential that is missing, with what to do.
   private static func loadedCredentials(beside path: String) -> String {
     let name = path.split(separator: "/").last ?? ""
     let folder = String(path.dropLast(name.utf8.count + 1))
@@ -337,49 +340,50 @@ public struct ConfigurationInspection {
       + "LoadCredential=\(name):FILE, and restart the service"
   }
 
-  private mutating func checkProgram(_ path: String, _ place: inout Place, _ key: String) {
+  private mutating func checkProgram(_ path: String, _ setting: inout Setting, _ key: String) {
     guard isWanted(path), !looksAtContentsAlone else { return }
-    place.key = key
-    guard let facts = look(at: path, place, { FileFacts(running: path) }) else { return }
-    if facts.failure != 0 { return unreadable(path, facts.failure, place) }
-    guard facts.kind == S_IFREG else { return fail(place, "'\(path)' is no program") }
+    setting.key = key
+    guard let facts = look(at: path, setting, { FileFacts(running: path) }) else { return }
+    if facts.failure != 0 { return unreadable(path, facts.failure, setting) }
+    guard facts.kind == S_IFREG else { return fail(setting, "'\(path)' is no program") }
     if facts.cannotRun != 0 {
-      if user.isStranger { return unreadable(path, facts.cannotRun, place) }
+      if user.isStranger { return unreadable(path, facts.cannotRun, setting) }
       let reason = SystemError("", number: facts.cannotRun).reason
       let user = user.became ? " by the user '\(ServiceUser.name)'" : ""
-      return fail(place, "'\(path)' cannot be run\(user): \(reason)")
+      return fail(setting, "'\(path)' cannot be run\(user): \(reason)")
     }
-    if let fault = facts.fault { fail(place, "'\(path)' cannot be run: \(fault)") }
+    if let fault = facts.fault { fail(setting, "'\(path)' cannot be run: \(fault)") }
   }
 
-  private mutating func checkSocket(_ path: String, _ place: inout Place, _ key: String) {
+  private mutating func checkSocket(_ path: String, _ setting: inout Setting, _ key: String) {
     guard isWanted(path), !looksAtContentsAlone else { return }
-    place.key = key
-    guard let facts = look(at: path, place, { FileFacts(path) }) else { return }
+    setting.key = key
+    guard let facts = look(at: path, setting, { FileFacts(path) }) else { return }
     guard facts.failure == 0 else {
       // The server of the socket may start later.
       let reason = SystemError("", number: facts.failure).reason
-      return warn(place, "no server listens at '\(path)' now: \(reason)")
+      return warn(setting, "no server listens at '\(path)' now: \(reason)")
     }
-    if facts.kind != S_IFSOCK { fail(place, "'\(path)' is no socket") }
+    if facts.kind != S_IFSOCK { fail(setting, "'\(path)' is no socket") }
   }
 
   // MARK: Results
 
-  private mutating func fail(_ place: Place, _ message: String) {
-    add(scope.severityOfFiles, place, message)
+  private mutating func fail(_ setting: Setting, _ message: String) {
+    add(scope.severityOfFiles, setting, message)
   }
 
-  private mutating func failContent(_ place: Place, _ message: String) {
-    add(scope.severityOfContents, place, message)
+  private mutating func failContent(_ setting: Setting, _ message: String) {
+    add(scope.severityOfContents, setting, message)
   }
 
-  mutating func warn(_ place: Place, _ message: String) { add(.warning, place, message) }
+  mutating func warn(_ setting: Setting, _ message: String) { add(.warning, setting, message) }
 
-  private mutating func add(_ severity: Diagnostic.Severity, _ place: Place, _ message: String) {
+  private mutating func add(_ severity: Diagnostic.Severity, _ setting: Setting, _ message: String)
+  {
     diagnostics.append(
       Diagnostic(
-        severity: severity, position: reading.position(of: place.key, in: place.section),
-        message: place.key.isEmpty ? message : "\(place.key): \(message)"))
+        severity: severity, position: reading.position(of: setting.key, in: setting.section),
+        message: setting.key.isEmpty ? message : "\(setting.key): \(message)"))
   }
 }

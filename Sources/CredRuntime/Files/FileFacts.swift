@@ -180,11 +180,11 @@ struct FileFacts: Sendable {
   private static func everybodyReaches(_ path: String) -> Bool {
     guard let real = unsafe realpath(path, nil) else { return false }
     defer { unsafe free(real) }
-    var place = ""
+    var folder = ""
     for part in unsafe String(cString: real).split(separator: "/").dropLast() {
-      place += "/\(part)"
+      folder += "/\(part)"
       var facts = stat()
-      guard unsafe stat(place, &facts) == 0, facts.st_mode & S_IXOTH != 0 else { return false }
+      guard unsafe stat(folder, &facts) == 0, facts.st_mode & S_IXOTH != 0 else { return false }
     }
     return true
   }

@@ -41,51 +41,51 @@ enum PolicyFile {
   ///
   /// - Returns: the file's own path.
   private static func walk(to path: String, _ owners: Set<uid_t>) throws(Refusal) -> String {
-    var place: [Substring] = []
+    var walked: [Substring] = []
     var rest = path.split(separator: "/")[...]
     var links = 0
     try check("/", look(at: "/"), owners)
     while let part = rest.popFirst() {
       if part == "." { continue }
       if part == ".." {
-        _ = place.popLast()
+        _ = walked.popLast()
         continue
       }
-      let next = "/" + (place + [part]).joined(separator: "/")
+      let next = "/" + (walked + [part]).joined(separator: "/")
       let facts = try look(at: next)
       try check(next, facts, owners)
       guard facts.st_mode & S_IFMT == S_IFLNK else {
-        place.append(part)
+        walked.append(part)
         continue
       }
       links += 1
       guard links <= linksFollowed else { throw refusal(ELOOP) }
       let target = try target(of: next)
-      if target.hasPrefix("/") { place = [] }
+      if target.hasPrefix("/") { walked = [] }
       rest = (target.split(separator: "/") + rest)[...]
     }
-    return "/" + place.joined(separator: "/")
+    return "/" + walked.joined(separator: "/")
   }
 
   private static func check(
-    _ place: String, _ facts: stat, _ owners: Set<uid_t>
+    _ path: String, _ facts: stat, _ owners: Set<uid_t>
   ) throws(Refusal) {
     guard owners.contains(facts.st_uid) else {
       throw Refusal(
-        reason: "is not safe: '\(place)' belongs to uid \(facts.st_uid), not to root or credd's "
+        reason: "is not safe: '\(path)' belongs to uid \(facts.st_uid), not to root or credd's "
           + "user; 'chown root' it")
     }
     let kind = facts.st_mode & S_IFMT
     // Every link has all bits. In a folder with the sticky bit nobody exchanges what another user has.
     let isHeld = kind == S_IFLNK || kind == S_IFDIR && facts.st_mode & S_ISVTX != 0
     guard isHeld || facts.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
-      throw Refusal(reason: "is not safe: others may write to '\(place)'; 'chmod go-w' it")
+      throw Refusal(reason: "is not safe: others may write to '\(path)'; 'chmod go-w' it")
     }
   }
 
-  private static func look(at place: String) throws(Refusal) -> stat {
+  private static func look(at path: String) throws(Refusal) -> stat {
     var facts = stat()
-    if unsafe lstat(place, &facts) != 0 { throw refusal(errno) }
+    if unsafe lstat(path, &facts) != 0 { throw refusal(errno) }
     return facts
   }
 

@@ -58,20 +58,20 @@ struct ReadAccess {
   private static func isOwn(_ path: String) -> Bool {
     let parts = path.split(separator: "/")
     guard parts.starts(with: own.split(separator: "/")), !parts.contains("..") else { return false }
-    var place = ""
+    var prefix = ""
     return parts.allSatisfy { part in
-      place += "/\(part)"
+      prefix += "/\(part)"
       var facts = stat()
-      return unsafe lstat(place, &facts) != 0 || facts.st_mode & S_IFMT != S_IFLNK
+      return unsafe lstat(prefix, &facts) != 0 || facts.st_mode & S_IFMT != S_IFLNK
     }
   }
 
   /// The first folder on the way to a path that this process may not enter.
   private static func closedFolder(on path: String) -> String? {
-    var place = ""
+    var prefix = ""
     for part in path.split(separator: "/").dropLast() {
-      place += "/\(part)"
-      if unsafe access(place, X_OK) != 0, errno == EACCES { return place }
+      prefix += "/\(part)"
+      if unsafe access(prefix, X_OK) != 0, errno == EACCES { return prefix }
     }
     return nil
   }

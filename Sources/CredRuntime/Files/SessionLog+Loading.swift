@@ -43,46 +43,46 @@ extension SessionLog {
       let bytes = try Self.read(min(Self.window, stop - base), at: base, from: descriptor)
       guard !bytes.isEmpty else { return }
       let isLast = base + Int64(bytes.count) >= stop
-      var place = 0
+      var offset = 0
       search: while true {
         let finding = StoredRecord.find(
-          in: bytes, at: place, marker: header.marker, isLast: isLast)
+          in: bytes, at: offset, marker: header.marker, isLast: isLast)
         switch finding {
         case .damage:
           if gap == nil { loaded.damaged += 1 }
-          gap = gap ?? base + Int64(place)
-          place += 8
-        case .empty: place += 8
+          gap = gap ?? base + Int64(offset)
+          offset += 8
+        case .empty: offset += 8
         case .record(let record):
-          try close(&gap, at: base + Int64(place))
-          try take(record, bytes, at: base + Int64(place), &loaded)
-          place += StoredRecord.frameBytes(payload: record.payload.count)
+          try close(&gap, at: base + Int64(offset))
+          try take(record, bytes, at: base + Int64(offset), &loaded)
+          offset += StoredRecord.frameBytes(payload: record.payload.count)
         // The window is larger than any record, so this is never at the window's beginning.
         case .incomplete: break search
         case .end: break search
         }
       }
-      base += Int64(max(place, 8))
+      base += Int64(max(offset, 8))
     }
     try close(&gap, at: stop)
   }
 
   private func close(_ gap: inout Int64?, at end: Int64) throws(SystemError) {
     guard let begin = gap.take() else { return }
-    try wipe(Place(offset: begin, bytes: end - begin))
+    try wipe(Extent(offset: begin, bytes: end - begin))
   }
 
   private func take(
     _ stored: StoredRecord, _ bytes: [UInt8], at offset: Int64, _ loaded: inout Loaded
   ) throws(SystemError) {
-    let place = Place(
+    let extent = Extent(
       offset: offset, bytes: Int64(StoredRecord.frameBytes(payload: stored.payload.count)))
     let record: SessionRecord
     do throws(SnapshotError) {
       if let (uid, devices) = try RememberedDevices.read(bytes[stored.payload]) {
         let key = Self.devices(of: uid)
-        if let before = places[key] { try? wipe(before) }
-        self.record(key, place, stored.sequence)
+        if let before = extents[key] { try? wipe(before) }
+        self.record(key, extent, stored.sequence)
         loaded.devices[uid] = devices
         return
       }
@@ -90,12 +90,12 @@ extension SessionLog {
     } catch {
       loaded.damaged += 1
       loaded.reason = loaded.reason ?? error
-      return try wipe(place)
+      return try wipe(extent)
     }
     let key = SessionKey(uid: record.uid, profile: record.profile)
     // Records are appended, so the later one is newer.
-    if let before = places[key] { try wipe(before) }
-    self.record(key, place, stored.sequence)
+    if let before = extents[key] { try wipe(before) }
+    self.record(key, extent, stored.sequence)
     loaded.records[key] = record
   }
 }

@@ -10,7 +10,7 @@ internal import Glibc
 /// frees their pages. So the file takes little more memory than its sessions, and no long pause is
 /// needed. Offsets only grow; 2^63 bytes suffice.
 final class SessionLog {
-  struct Place: Equatable {
+  struct Extent: Equatable {
     let offset: Int64
     /// The bytes of the frame.
     let bytes: Int64
@@ -27,7 +27,7 @@ final class SessionLog {
   let header: StoreHeader
   /// The most bytes of all records; smaller in tests.
   var limit = Int64(Limits.Store.bytes)
-  private(set) var places: [SessionKey: Place] = [:]
+  private(set) var extents: [SessionKey: Extent] = [:]
   /// Records in the order of the file; an entry is skipped if its session has a later record.
   private var order: [(key: SessionKey, offset: Int64)] = []
   private var oldest = 0
@@ -68,7 +68,7 @@ final class SessionLog {
   /// - Throws: if the record could not be written. The old record is wiped in any case, because it
   ///   is out of date.
   func put(_ payload: [UInt8], for key: SessionKey) throws(SystemError) {
-    let before = places[key]
+    let before = extents[key]
     do throws(SystemError) {
       guard payload.count <= Limits.Store.sessionBytes else {
         throw SystemError("store a session of \(payload.count) bytes", number: EMSGSIZE)
@@ -88,9 +88,9 @@ final class SessionLog {
 
   /// Wipes a session's record, if there is one.
   func remove(_ key: SessionKey) {
-    guard let place = places.removeValue(forKey: key) else { return }
-    liveBytes -= place.bytes
-    credd_wipe_at(descriptor, place.offset, place.bytes)
+    guard let extent = extents.removeValue(forKey: key) else { return }
+    liveBytes -= extent.bytes
+    credd_wipe_at(descriptor, extent.offset, extent.bytes)
     advance()
   }
 
@@ -103,15 +103,15 @@ final class SessionLog {
       credd_wipe_at(descriptor, end, Int64(frame.count))
       throw error
     }
-    record(key, Place(offset: end, bytes: Int64(frame.count)), sequence)
+    record(key, Extent(offset: end, bytes: Int64(frame.count)), sequence)
   }
 
-  /// Records the place of the newest record of a session.
-  func record(_ key: SessionKey, _ place: Place, _ sequence: UInt64) {
-    if let before = places.updateValue(place, forKey: key) { liveBytes -= before.bytes }
-    liveBytes += place.bytes
-    order.append((key, place.offset))
-    end = max(end, place.offset + place.bytes)
+  /// Records where the newest record lies of a session.
+  func record(_ key: SessionKey, _ extent: Extent, _ sequence: UInt64) {
+    if let before = extents.updateValue(extent, forKey: key) { liveBytes -= before.bytes }
+    liveBytes += extent.bytes
+    order.append((key, extent.offset))
+    end = max(end, extent.offset + extent.bytes)
     self.sequence = max(self.sequence, sequence)
   }
 
@@ -120,9 +120,9 @@ final class SessionLog {
     end = max(end, (offset + 7) & ~7)
   }
 
-  func wipe(_ place: Place) throws(SystemError) {
+  func wipe(_ extent: Extent) throws(SystemError) {
     try SystemError.check(
-      credd_wipe_at(descriptor, place.offset, place.bytes), "wipe a stored session")
+      credd_wipe_at(descriptor, extent.offset, extent.bytes), "wipe a stored session")
   }
 
   /// Wipes a whole store that is no longer used.
@@ -141,14 +141,14 @@ final class SessionLog {
     var moves = 0
     while moves < Self.movesAtOnce, span > 2 * liveBytes + Self.slack, oldest < order.count {
       let key = order[oldest].key
-      guard let place = places[key] else { break }
-      let frame = try Self.read(place.bytes, at: place.offset, from: descriptor)
+      guard let extent = extents[key] else { break }
+      let frame = try Self.read(extent.bytes, at: extent.offset, from: descriptor)
       guard
         case .record(let record) = StoredRecord.find(
           in: frame, at: 0, marker: header.marker, isLast: true)
       else { throw SystemError("move a stored session", number: EIO) }
       try append(Array(frame[record.payload]), key)
-      try wipe(place)
+      try wipe(extent)
       advance()
       moves += 1
     }
@@ -156,7 +156,7 @@ final class SessionLog {
 
   /// Advances to the oldest record that is still in use.
   private func advance() {
-    while oldest < order.count, places[order[oldest].key]?.offset != order[oldest].offset {
+    while oldest < order.count, extents[order[oldest].key]?.offset != order[oldest].offset {
       oldest += 1
     }
     // Pages that several records shared can be freed only now.

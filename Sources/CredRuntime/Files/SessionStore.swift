@@ -169,5 +169,5 @@ final class SessionStore {
   var holdsAll: Bool { failing.isEmpty }
 
   /// The number of stored sessions.
-  var count: Int { sessions.places.count }
+  var count: Int { sessions.extents.count }
 }

@@ -11,13 +11,13 @@ extension HTTPTransfer {
     let said = unsafe String(cString: errorText)
     let kind = kind(of: result, said)
     let reason = reason(kind, result, said)
-    let way = proxy.map { "\(server) by the proxy \($0.place.address)" } ?? server
+    let way = proxy.map { "\(server) by the proxy \($0.name.address)" } ?? server
     let words = unsafe String(cString: credd_curl_words(result))
     let detail = "\(way): \(words) (libcurl's error \(result.rawValue))"
     var failure = TransportFailure(
       kind, reason: reason, detail: reason.map { "\(detail): \($0)" } ?? detail)
     failure.hasBegun = headerBytes > 0
-    failure.proxy = proxy?.place
+    failure.proxy = proxy?.name
     if kind == .proxyRefused { failure.proxyStatus = answerToConnect }
     if kind == .ownFile { failure.ownFile = OwnTLSFile(result, said) }
     if kind == .otherHost {

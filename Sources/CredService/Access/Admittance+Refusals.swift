@@ -3,7 +3,7 @@ import CredCore
 /// What a refused caller is told, and what it does not learn.
 extension Admittance {
   /// A caller that may not use every profile does not learn which ones exist. Nor does one for whom that
-  /// takes longer than a turn to tell. Root learns it: it can read the configuration.
+  /// takes longer than a time slice to tell. Root learns it: it can read the configuration.
   func unknown(_ name: String, _ caller: Caller, _ client: Client) -> ProtocolError {
     // The endpoint's answer is the same for all that it forbids.
     guard client.http == nil else { return Self.absent(name) }

@@ -4,7 +4,7 @@ import CredCore
 /// looked at in the background. The path comes first. The content is read only if the configuration
 /// names the path with a digest, and once for each state of the file.
 ///
-/// Each user has a queue. Users take turns, and no user takes every thread: the programs of one
+/// Each user has a queue. Users are served round robin, and no user takes every thread: the programs of one
 /// user delay no other user.
 final class ExecutableDirectory {
   /// The time for an answer, including the wait for a thread.
@@ -61,8 +61,8 @@ final class ExecutableDirectory {
   private var questions: [UInt64: Question] = [:]
   /// Look-ups that have not begun, by user.
   private var queues: [UInt32: [LookUp]] = [:]
-  /// Users with a queue, in the order of their turns.
-  private var turns: [UInt32] = []
+  /// Users with a queue; the first one is served next.
+  private var order: [UInt32] = []
   private var threads = Threads()
   private var threadsOfUser: [UInt32: Threads] = [:]
   /// Look-ups that wait for a file's digest; the first one has the thread.
@@ -93,7 +93,7 @@ final class ExecutableDirectory {
     } else {
       guard (queues[uid]?.count ?? 0) < Limits.Client.queuedPrograms else { return .crowded }
       lookUp = LookUp(uid, pid, digestPaths, for: client)
-      if queues[uid] == nil { turns.append(uid) }
+      if queues[uid] == nil { order.append(uid) }
       queues[uid, default: []].append(lookUp)
     }
     questions[client] = Question(lookUp: lookUp, deadline: now + Self.timeout, then: then)
@@ -110,26 +110,26 @@ final class ExecutableDirectory {
     queues[lookUp.uid]?.removeAll { $0 === lookUp }
     if queues[lookUp.uid]?.isEmpty == true {
       queues[lookUp.uid] = nil
-      turns.removeAll { $0 == lookUp.uid }
+      order.removeAll { $0 == lookUp.uid }
     }
     // The first one has the thread.
     guard let file = lookUp.file, hashing[file]?.first !== lookUp else { return }
     hashing[file]?.removeAll { $0 === lookUp }
   }
 
-  // MARK: Turns
+  // MARK: Threads
 
   private func startNext() {
     var passed = 0
-    while threads.taken < BackgroundLane.programs.width, passed < turns.count {
-      let uid = turns.removeFirst()
+    while threads.taken < BackgroundLane.programs.width, passed < order.count {
+      let uid = order.removeFirst()
       guard (threadsOfUser[uid]?.taken ?? 0) < Self.threadsPerUser else {
-        turns.append(uid)
+        order.append(uid)
         passed += 1
         continue
       }
       guard let lookUp = queues[uid]?.removeFirst() else { continue }
-      if queues[uid]?.isEmpty == true { queues[uid] = nil } else { turns.append(uid) }
+      if queues[uid]?.isEmpty == true { queues[uid] = nil } else { order.append(uid) }
       passed = 0
       take(lookUp)
       findProgram(lookUp)

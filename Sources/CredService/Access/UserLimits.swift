@@ -41,20 +41,21 @@ final class UserLimits {
   /// Counts a request that forces an upstream call. Returns its refusal if its user has caused too
   /// many.
   ///
-  /// - Parameter place: see ``ClientSocket/allowance``.
-  func refusalOfCall(by uid: UInt32, at place: UnixSocketPath? = nil) -> ProtocolError? {
-    calls[place, default: CallAllowance()].pause(of: accounts.number(of: uid), now: clock.now).map {
-      figures.hit(.upstreamCalls)
-      return ProtocolError(
-        .tooManyRequests,
-        "this user causes too many upstream calls: more than 2 a second, a fixed limit",
-        retryAfter: $0)
-    }
+  /// - Parameter allowance: see ``ClientSocket/allowance``.
+  func refusalOfCall(by uid: UInt32, at allowance: UnixSocketPath? = nil) -> ProtocolError? {
+    calls[allowance, default: CallAllowance()].pause(of: accounts.number(of: uid), now: clock.now)
+      .map {
+        figures.hit(.upstreamCalls)
+        return ProtocolError(
+          .tooManyRequests,
+          "this user causes too many upstream calls: more than 2 a second, a fixed limit",
+          retryAfter: $0)
+      }
   }
 
   /// A call was made because the user asked.
-  func callSpent(by uid: UInt32, at place: UnixSocketPath? = nil) {
-    calls[place, default: CallAllowance()].spent(by: accounts.number(of: uid), now: clock.now)
+  func callSpent(by uid: UInt32, at allowance: UnixSocketPath? = nil) {
+    calls[allowance, default: CallAllowance()].spent(by: accounts.number(of: uid), now: clock.now)
   }
 
   /// An action of `account` that is asked for now.

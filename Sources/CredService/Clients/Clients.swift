@@ -2,7 +2,7 @@ import CredCore
 
 /// The connected clients: which of them wait, and how they are answered.
 final class Clients {
-  private struct AccountPlace: Hashable {
+  private struct AccountAllowance: Hashable {
     let account: Account
     let allowance: UnixSocketPath?
   }
@@ -12,7 +12,7 @@ final class Clients {
   /// Users with a client.
   private(set) var users: [UserPlace: ClientUser] = [:]
   /// How many sessions have waiting requests, for each account.
-  private var waitingSessions: [AccountPlace: Int] = [:]
+  private var waitingSessions: [AccountAllowance: Int] = [:]
   private let doors: Doors
   private let clock: any Clock
   private let accounts: AccountDirectory
@@ -92,9 +92,9 @@ final class Clients {
     client.setWaiting(waiting)
     guard let session = waiting.session else { return }
     settleAccount(of: client.user)
-    let place = ObjectIdentifier(session)
-    if client.user.waitingSessions[place] == nil { countWaiting(1, of: client.user) }
-    client.user.waitingSessions[place, default: 0] += 1
+    let id = ObjectIdentifier(session)
+    if client.user.waitingSessions[id] == nil { countWaiting(1, of: client.user) }
+    client.user.waitingSessions[id, default: 0] += 1
   }
 
   /// Ends the wait of a client that gets its answer or has disconnected. Returns nil if the client
@@ -104,9 +104,9 @@ final class Clients {
     guard let waiting = client.waiting else { return nil }
     client.setWaiting(nil)
     guard let session = waiting.session else { return waiting }
-    let place = ObjectIdentifier(session)
-    let left = (client.user.waitingSessions[place] ?? 0) - 1
-    client.user.waitingSessions[place] = left > 0 ? left : nil
+    let id = ObjectIdentifier(session)
+    let left = (client.user.waitingSessions[id] ?? 0) - 1
+    client.user.waitingSessions[id] = left > 0 ? left : nil
     if left <= 0 { countWaiting(-1, of: client.user) }
     return waiting
   }
@@ -138,7 +138,7 @@ final class Clients {
   func refusalOfWait(in session: Session, _ client: Client) -> ProtocolError? {
     settleAccount(of: client.user)
     guard session.machine.waiterCount == 0,
-      waitingSessions[place(of: client.user), default: 0] >= Limits.Client.waitingSessions
+      waitingSessions[allowance(of: client.user), default: 0] >= Limits.Client.waitingSessions
     else { return nil }
     figures.hit(.waitingSessions)
     return ProtocolError(
@@ -157,14 +157,14 @@ final class Clients {
   }
 
   private func countWaiting(_ difference: Int, of user: ClientUser) {
-    let place = place(of: user)
-    let count = waitingSessions[place, default: 0] + difference
-    waitingSessions[place] = count > 0 ? count : nil
+    let key = allowance(of: user)
+    let count = waitingSessions[key, default: 0] + difference
+    waitingSessions[key] = count > 0 ? count : nil
   }
 
   /// Accounts without an owner have one allowance at all sockets together: their uids are many.
-  private func place(of user: ClientUser) -> AccountPlace {
-    AccountPlace(
+  private func allowance(of user: ClientUser) -> AccountAllowance {
+    AccountAllowance(
       account: user.account, allowance: user.account == .ownerless ? nil : user.allowance)
   }
 

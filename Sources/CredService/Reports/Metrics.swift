@@ -52,10 +52,10 @@ extension Reports {
   private func replicasInUse() -> [([String], Double)] {
     var inUse: [String: Bool] = [:]
     for name in configuration.profileNames {
-      guard let place = configuration[name]?.poolProfile, let backend = place.backend,
+      guard let pool = configuration[name]?.poolProfile, let backend = pool.backend,
         backend.replicaName != nil
       else { continue }
-      inUse[backend.name] = host.upstream.replicaInUse(of: place) != nil
+      inUse[backend.name] = host.upstream.replicaInUse(of: pool) != nil
     }
     return inUse.sorted { $0.key < $1.key }.map { ([$0.key], $0.value ? 1 : 0) }
   }
@@ -75,7 +75,7 @@ extension Reports {
     for session in sessions.byKey.values {
       let name = session.key.profile
       states[[name, session.machine.state.reported.rawValue], default: 0] += 1
-      degraded[name, default: 0] += session.place.isDegraded ? 1 : 0
+      degraded[name, default: 0] += session.registration.isDegraded ? 1 : 0
       waiters += session.machine.waiterCount
       if session.machine.isInUse, let held = session.machine.credentials {
         let other = first[name] ?? held

@@ -62,20 +62,20 @@ final class Reports {
     turn.give(.status(page.reports, profiles: profiles, of: daemon, next: page.next))
   }
 
-  /// A part of the sessions, and the place of its last session if more follow.
+  /// A part of the sessions, and its last session if more follow.
   ///
   /// - Parameter own: a user's sessions in order; nil for the sessions of all users.
   private func page(
     _ status: StatusRequest, of own: [Session]?, _ now: Instant, isAdmin: Bool
-  ) -> (reports: [SessionReport], next: SessionPlace?) {
+  ) -> (reports: [SessionReport], next: SessionCursor?) {
     let start = status.after.map { SessionKey(uid: $0.uid, profile: $0.profile) }
     let wall = host.clock.wallTime
     var reports: [SessionReport] = []
     var bytes = 0
-    var next: SessionPlace?
+    var next: SessionCursor?
     func take(_ session: Session) -> Bool {
       guard reports.count < status.limit, bytes < Limits.Line.statusPageBytes else {
-        next = reports.last.map { SessionPlace(uid: $0.uid, profile: $0.profile) }
+        next = reports.last.map { SessionCursor(uid: $0.uid, profile: $0.profile) }
         return false
       }
       let report = report(session, now, wall, isAdmin: isAdmin)
@@ -100,11 +100,11 @@ final class Reports {
         caller.userName != nil || !profile.needsUserName
       else { return nil }
       // Users sign in to its source.
-      let place = profile.root
+      let root = profile.root
       var report = ProfileReport(
-        name: name, means: place.signInMeans,
-        redirectURIs: place.signInProfile.redirectURIs.map(\.description),
-        identityProviders: place.signInProfile.browser?.identityProviders ?? [])
+        name: name, means: root.signInMeans,
+        redirectURIs: root.signInProfile.redirectURIs.map(\.description),
+        identityProviders: root.signInProfile.browser?.identityProviders ?? [])
       report.derived = DerivedReport(profile)
       report.givesCredentials = profile.settings.vendCredentials
       report.accountActions = profile.accountActions

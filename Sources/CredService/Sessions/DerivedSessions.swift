@@ -3,7 +3,7 @@ import CredCore
 /// Ties each derived session to its source: tells it of the source's changes, and brings the source's answer
 /// when it asks for credentials.
 ///
-/// A question and its answer each take a turn of the loop, so that no session is changed while another one's
+/// A question and its answer each take an iteration of the loop, so that no session is changed while another one's
 /// decisions are carried out.
 final class DerivedSessions {
   private struct Question {
@@ -160,16 +160,16 @@ final class DerivedSessions {
   // MARK: Later
 
   /// After this time clients are served again.
-  private static let turnTime = Duration.milliseconds(1)
+  private static let iterationTime = Duration.milliseconds(1)
 
   private func later(_ body: @escaping () -> Void) {
     work.append(body)
     timer?.arm(at: clock.now)
   }
 
-  /// Work that is deferred meanwhile waits for the next turn.
+  /// Work that is deferred meanwhile waits for the next iteration.
   private func runDeferred() {
-    let end = clock.now + Self.turnTime
+    let end = clock.now + Self.iterationTime
     var left = work.count
     while left > 0, let body = work.popFirst() {
       body()

@@ -10,7 +10,7 @@ import Logging
 final class Forgetting {
   /// How often each session is looked at within the shortest `forget_after`.
   static let looks = 8
-  /// How many sessions are looked at in a turn.
+  /// How many sessions are looked at in one iteration of the loop.
   static let batch = 64
 
   /// The last session that was looked at; nil when a round begins.
@@ -71,11 +71,12 @@ final class Forgetting {
 
   private func look(at session: Session, _ now: Instant) {
     let unused = now - session.machine.lastAsked
-    guard session.place.wasLookedAt, !session.machine.isBusy, !sessions.isSigningIn(session.key),
+    guard session.registration.wasLookedAt, !session.machine.isBusy,
+      !sessions.isSigningIn(session.key),
       !sessions.hasBusyDerived(session),
       unused >= session.profile.settings.forgetAfter + roundTime
     else {
-      session.place.wasLookedAt = true
+      session.registration.wasLookedAt = true
       // From now on the next use is recorded.
       session.usedCredentials = 0
       return

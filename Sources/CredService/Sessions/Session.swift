@@ -49,12 +49,12 @@ package final class Session {
   }
 
   /// The session's state in the ``SessionTable`` and in ``Forgetting``.
-  struct Place {
+  struct Registration {
     /// The account for which the session counts, while it is in the table.
     var share: Account?
     /// Whether it is in the queue of ``SessionShares`` for sessions that may hold nothing.
     var isQueuedAsEmpty = false
-    /// Its place in the ``WakeQueue``; nil if it need not be woken.
+    /// Its index in the ``WakeQueue``; nil if it need not be woken.
     var inWakeQueue: Int?
     /// Whether it counts as a session with a failed last refresh.
     var isDegraded = false
@@ -84,7 +84,7 @@ package final class Session {
   /// The call that the machine waits for, and whether it was prioritised for a caller.
   var call: (id: CallID, isInPerson: Bool)?
   var unattended = Unattended()
-  var place = Place()
+  var registration = Registration()
 
   init(
     key: SessionKey, profile: Profile, owner: SessionOwner, machine: SessionMachine,
@@ -165,7 +165,7 @@ package final class Session {
     dropReply()
   }
 
-  var hasEnded: Bool { place.hasEnded }
+  var hasEnded: Bool { registration.hasEnded }
 
   /// The session with the sign-in.
   var root: Session { source?.root ?? self }
@@ -175,7 +175,7 @@ package final class Session {
 
   /// Drops everything that the session holds. Code that still refers to it gets no answer.
   func end(_ now: Instant) {
-    place.hasEnded = true
+    registration.hasEnded = true
     source = nil
     machine = SessionMachine(plan: profile.plan, now: now)
     credentialsChanged(number: 0)

@@ -19,7 +19,7 @@ struct SessionOrder {
       return
     }
     let chunk = chunk(of: session.key)
-    chunks[chunk].insert(session, at: place(of: session.key, in: chunks[chunk]))
+    chunks[chunk].insert(session, at: position(of: session.key, in: chunks[chunk]))
     guard chunks[chunk].count > Self.chunkSize else { return }
     let half = chunks[chunk].count / 2
     chunks.insert(Array(chunks[chunk][half...]), at: chunk + 1)
@@ -29,10 +29,10 @@ struct SessionOrder {
   mutating func remove(_ session: Session) {
     guard !chunks.isEmpty else { return }
     let chunk = chunk(of: session.key)
-    let place = place(of: session.key, in: chunks[chunk])
-    guard place < chunks[chunk].count, chunks[chunk][place] === session else { return }
+    let position = position(of: session.key, in: chunks[chunk])
+    guard position < chunks[chunk].count, chunks[chunk][position] === session else { return }
     count -= 1
-    chunks[chunk].remove(at: place)
+    chunks[chunk].remove(at: position)
     if chunks[chunk].isEmpty { chunks.remove(at: chunk) }
   }
 
@@ -45,7 +45,7 @@ struct SessionOrder {
     for index in first..<chunks.count {
       var start = 0
       if index == first, let key {
-        start = place(of: key, in: chunks[index])
+        start = position(of: key, in: chunks[index])
         if start < chunks[index].count, chunks[index][start].key == key { start += 1 }
       }
       for session in chunks[index][start...] where !body(session) { return }
@@ -73,8 +73,8 @@ struct SessionOrder {
     return low
   }
 
-  /// The first place in a chunk that is not before a key.
-  private func place(of key: SessionKey, in chunk: [Session]) -> Int {
+  /// The first position in a chunk that is not before a key.
+  private func position(of key: SessionKey, in chunk: [Session]) -> Int {
     var (low, high) = (0, chunk.count)
     while low < high {
       let middle = (low + high) / 2

@@ -23,24 +23,26 @@ struct SessionShares {
   func count(of account: Account) -> Int { counts[account, default: 0] }
 
   mutating func insert(_ session: Session, of account: Account) {
-    session.place.share = account
+    session.registration.share = account
     counts[account, default: 0] += 1
   }
 
   mutating func remove(_ session: Session) {
-    guard let account = session.place.share.take() else { return }
+    guard let account = session.registration.share.take() else { return }
     let left = count(of: account) - 1
     counts[account] = left > 0 ? left : nil
-    guard session.place.isQueuedAsEmpty else { return }
-    session.place.isQueuedAsEmpty = false
+    guard session.registration.isQueuedAsEmpty else { return }
+    session.registration.isQueuedAsEmpty = false
     empty[account]?.removeAll { $0 === session }
     if empty[account]?.isEmpty ?? false { empty[account] = nil }
   }
 
   /// Queues a session that holds nothing now.
   mutating func queue(_ session: Session) {
-    guard let account = session.place.share, !session.place.isQueuedAsEmpty else { return }
-    session.place.isQueuedAsEmpty = true
+    guard let account = session.registration.share, !session.registration.isQueuedAsEmpty else {
+      return
+    }
+    session.registration.isQueuedAsEmpty = true
     empty[account, default: []].append(session)
   }
 
@@ -57,12 +59,12 @@ struct SessionShares {
     for _ in 0..<queue.count {
       guard let session = queue.popFirst() else { break }
       if holdsNothing(session) {
-        session.place.isQueuedAsEmpty = false
+        session.registration.isQueuedAsEmpty = false
         return session
       }
       // A session that is only busy may hold nothing in a moment.
       if session.machine.snapshot.isWorthKeeping {
-        session.place.isQueuedAsEmpty = false
+        session.registration.isQueuedAsEmpty = false
       } else {
         queue.append(session)
       }

@@ -42,7 +42,9 @@ extension SessionTable {
 
   /// Remembers that a session holds nothing, so that it ends first.
   func noteEmpty(_ session: Session) {
-    guard !session.place.isQueuedAsEmpty, !session.hasEnded, contains(session) else { return }
+    guard !session.registration.isQueuedAsEmpty, !session.hasEnded, contains(session) else {
+      return
+    }
     if !session.machine.snapshot.isWorthKeeping { shares.queue(session) }
   }
 

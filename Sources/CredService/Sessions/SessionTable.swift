@@ -136,7 +136,7 @@ final class SessionTable {
     shares.remove(session)
     host.store?.remove(session.key)
     wakeQueue.remove(session)
-    if session.place.isDegraded { degraded -= 1 }
+    if session.registration.isDegraded { degraded -= 1 }
     session.end(host.clock.now)
   }
 
@@ -160,17 +160,17 @@ final class SessionTable {
 
   // MARK: Time
 
-  private static let turnTime: Duration = .milliseconds(1)
+  private static let iterationTime: Duration = .milliseconds(1)
 
   /// Thousands of sessions may be due at once, for example after a suspension: clients are served
-  /// in between. A session that is due again at once waits for the next turn.
+  /// in between. A session that is due again at once waits for the next iteration.
   private func wakeSessions() {
     let now = host.clock.now
     for _ in 0..<wakeQueue.count {
       guard let session = wakeQueue.pop(now) else { break }
       handle(.timePassed, session, now)
       if let due = session.unattendedRenewal, due <= now { acting?.renewUnattended(session, now) }
-      if host.clock.now - now >= Self.turnTime { break }
+      if host.clock.now - now >= Self.iterationTime { break }
     }
     wakeTimer?.arm(at: wakeQueue.next)
   }
@@ -189,8 +189,8 @@ final class SessionTable {
 
   private func countDegraded(_ session: Session) {
     let isDegraded = session.machine.failures > 0
-    guard isDegraded != session.place.isDegraded else { return }
-    session.place.isDegraded = isDegraded
+    guard isDegraded != session.registration.isDegraded else { return }
+    session.registration.isDegraded = isDegraded
     degraded += isDegraded ? 1 : -1
   }
 

@@ -2,7 +2,7 @@ import CredCore
 
 /// The times at which sessions must be woken: one binary heap and one timer for all of them.
 ///
-/// A session has at most one entry and knows its place. If its time changes, the entry moves, so
+/// A session has at most one entry and knows its index. If its time changes, the entry moves, so
 /// the heap never has more entries than there are sessions.
 struct WakeQueue {
   private struct Entry {
@@ -22,15 +22,15 @@ struct WakeQueue {
   /// Looks only at a few sessions.
   func earliest(_ time: (Session) -> Instant?) -> Instant? {
     var best: Instant?
-    var places = heap.isEmpty ? [] : [0]
+    var indices = heap.isEmpty ? [] : [0]
     var looks = 0
-    while let place = places.popLast(), looks < Self.mostLooks {
-      guard heap[place].at < best ?? .distantFuture else { continue }
+    while let index = indices.popLast(), looks < Self.mostLooks {
+      guard heap[index].at < best ?? .distantFuture else { continue }
       looks += 1
-      if let found = time(heap[place].session) { best = min(best ?? found, found) }
+      if let found = time(heap[index].session) { best = min(best ?? found, found) }
       // The earlier child is looked at first.
-      let children = [2 * place + 1, 2 * place + 2].filter { $0 < heap.count }
-      places += children.sorted { heap[$1].at < heap[$0].at }
+      let children = [2 * index + 1, 2 * index + 2].filter { $0 < heap.count }
+      indices += children.sorted { heap[$1].at < heap[$0].at }
     }
     return best
   }
@@ -43,12 +43,12 @@ struct WakeQueue {
   /// Sets the session's only wake time to the time that its machine asks for.
   mutating func update(_ session: Session) {
     let wake = session.nextWake
-    switch session.place.inWakeQueue {
-    case let place? where wake == .distantFuture:
-      remove(place)
-    case let place?:
-      heap[place].at = wake
-      settle(place)
+    switch session.registration.inWakeQueue {
+    case let index? where wake == .distantFuture:
+      remove(index)
+    case let index?:
+      heap[index].at = wake
+      settle(index)
     case nil where wake < .distantFuture:
       heap.append(Entry(at: wake, session: session))
       settle(heap.count - 1)
@@ -59,7 +59,7 @@ struct WakeQueue {
 
   /// Never wakes the session again.
   mutating func remove(_ session: Session) {
-    if let place = session.place.inWakeQueue { remove(place) }
+    if let index = session.registration.inWakeQueue { remove(index) }
   }
 
   /// Removes and returns the next session that is due. Call ``update(_:)`` afterwards.
@@ -69,38 +69,38 @@ struct WakeQueue {
     return first.session
   }
 
-  private mutating func remove(_ place: Int) {
-    heap[place].session.place.inWakeQueue = nil
+  private mutating func remove(_ index: Int) {
+    heap[index].session.registration.inWakeQueue = nil
     let last = heap.removeLast()
-    guard place < heap.count else { return }
-    heap[place] = last
-    settle(place)
+    guard index < heap.count else { return }
+    heap[index] = last
+    settle(index)
   }
 
-  /// Moves an entry to its new place after its time has changed.
-  private mutating func settle(_ place: Int) {
-    let entry = heap[place]
-    var place = place
-    while place > 0, entry.at < heap[(place - 1) / 2].at {
-      put(heap[(place - 1) / 2], at: place)
-      place = (place - 1) / 2
+  /// Moves an entry to its new index after its time has changed.
+  private mutating func settle(_ index: Int) {
+    let entry = heap[index]
+    var index = index
+    while index > 0, entry.at < heap[(index - 1) / 2].at {
+      put(heap[(index - 1) / 2], at: index)
+      index = (index - 1) / 2
     }
-    while let child = earlierChild(of: place), heap[child].at < entry.at {
-      put(heap[child], at: place)
-      place = child
+    while let child = earlierChild(of: index), heap[child].at < entry.at {
+      put(heap[child], at: index)
+      index = child
     }
-    put(entry, at: place)
+    put(entry, at: index)
   }
 
-  private func earlierChild(of place: Int) -> Int? {
-    let left = 2 * place + 1
+  private func earlierChild(of index: Int) -> Int? {
+    let left = 2 * index + 1
     guard left < heap.count else { return nil }
     let right = left + 1
     return right < heap.count && heap[right].at < heap[left].at ? right : left
   }
 
-  private mutating func put(_ entry: Entry, at place: Int) {
-    heap[place] = entry
-    entry.session.place.inWakeQueue = place
+  private mutating func put(_ entry: Entry, at index: Int) {
+    heap[index] = entry
+    entry.session.registration.inWakeQueue = index
   }
 }

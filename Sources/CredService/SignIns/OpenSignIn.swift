@@ -98,8 +98,8 @@ final class OpenSignIn {
   var key: SessionKey { origin.key }
   var profile: Profile { origin.profile }
   var attempt: PasswordLimiter.Attempt { origin.attempt }
-  /// The profile with the backend at which it signs in: the profile itself, or the linked profile.
-  var place: Profile { profile.signInProfile }
+  /// The profile through whose backend it signs in: the profile itself, or the linked one.
+  var signInProfile: Profile { profile.signInProfile }
   var user: UnixUser { UnixUser(uid: key.uid, name: origin.owner.name) }
 
   /// The call that is under way.
@@ -117,7 +117,7 @@ final class OpenSignIn {
   /// has not proved a password before.
   var factorInQuestion: PasswordLimiter.Factor? {
     guard case .pool(let pool) = conversation, let user = pool.provedUser,
-      let issuer = place.plan.backend.issuer
+      let issuer = signInProfile.plan.backend.issuer
     else { return nil }
     switch conversation.challenge?.step {
     case .code, .custom: return PasswordLimiter.Factor(issuer: issuer, username: user)

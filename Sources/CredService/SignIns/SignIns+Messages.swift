@@ -6,7 +6,7 @@ extension SignIns {
   func countMessage(of signIn: OpenSignIn) {
     guard !signIn.messages.isCounted else { return }
     signIn.messages.isCounted = true
-    guesses.countMessage(signIn.attempt, at: signIn.place.backend?.name)
+    guesses.countMessage(signIn.attempt, at: signIn.signInProfile.backend?.name)
   }
 
   /// credd cannot know which custom questions of a pool send a message. A few of them count as one
@@ -36,7 +36,8 @@ extension SignIns {
       guard request.answersTrigger, signIn.messages.hasManyCustomQuestions else { return nil }
       return guesses.refusalOfMessage(signIn.attempt, at: nil)
     }
-    if let error = guesses.refusalOfMessage(signIn.attempt, at: signIn.place.backend?.name) {
+    if let error = guesses.refusalOfMessage(signIn.attempt, at: signIn.signInProfile.backend?.name)
+    {
       return error
     }
     countMessage(of: signIn)

@@ -5,16 +5,16 @@ extension SignIns {
   /// Begins a conversation with the user pool of a profile: the session's own, or the linked one.
   /// The session does not change until the conversation ends.
   func beginAtPool(
-    _ login: LoginRequest, _ username: String, _ password: Secret?, at place: Profile,
+    _ login: LoginRequest, _ username: String, _ password: Secret?, at pool: Profile,
     _ session: Session, _ turn: Turn
   ) {
     var input = PoolConversation.Input(username: username, password: password)
     input.metadata = login.metadata ?? ClientMetadata()
     input.validationData = login.validationData ?? ClientMetadata()
-    if let issuer = place.plan.backend.issuer {
+    if let issuer = pool.plan.backend.issuer {
       input.devices = devices[session.key.uid]?.devices(of: session.owner, at: issuer) ?? []
     }
-    guard let plan = place.conversationPlan else {
+    guard let plan = pool.conversationPlan else {
       preconditionFailure("the profile has no user pool")
     }
     let conversation: PoolConversation
@@ -87,7 +87,7 @@ extension SignIns {
   private func start(_ step: ConversationStep, _ signIn: OpenSignIn) {
     let id = beginCall(of: signIn)
     let call = ConversationCall(
-      id: id, profile: signIn.place, user: signIn.user, step: step, place: signIn.poolPlace)
+      id: id, profile: signIn.signInProfile, user: signIn.user, step: step, place: signIn.poolPlace)
     host.upstream.converse(call) { [unowned self] event, place in
       signIn.poolPlace = place
       callEnded(id, of: signIn) {

@@ -102,7 +102,8 @@ extension SignIns {
     limits.callSpent(by: signIn.key.uid)
     figures.signInStepSent()
     let id = beginCall(of: signIn)
-    let call = ProviderCall(id: id, profile: signIn.place, user: signIn.user, request: request)
+    let call = ProviderCall(
+      id: id, profile: signIn.signInProfile, user: signIn.user, request: request)
     host.upstream.converse(call) { [unowned self] result in
       callEnded(id, of: signIn) {
         take(event(result, of: $0), $0, host.clock.now)
@@ -127,7 +128,7 @@ extension SignIns {
       } else {
         conversation.unclaimed
       }
-    return tokens.flatMap { signIn.place.providerSession(of: $0) }
+    return tokens.flatMap { signIn.signInProfile.providerSession(of: $0) }
   }
 
   private func event(
@@ -161,11 +162,13 @@ extension SignIns {
     }
     guard let session = sessions[signIn.key] else { return }
     do throws(InvalidInput) {
-      use(try signIn.place.sessionTokens(result), of: signIn, session, now)
+      use(try signIn.signInProfile.sessionTokens(result), of: signIn, session, now)
     } catch {
       let failure = UpstreamFailure.malformed(
-        error, from: .backend(signIn.place.backend?.name ?? ""))
-      if let unclaimed = UnclaimedTokens(result).flatMap({ signIn.place.providerSession(of: $0) }) {
+        error, from: .backend(signIn.signInProfile.backend?.name ?? ""))
+      if let unclaimed = UnclaimedTokens(result).flatMap({
+        signIn.signInProfile.providerSession(of: $0)
+      }) {
         tokens.revoke(unclaimed, of: session, givenBy: signIn.profile)
       }
       answer(signIn, withRefusal: failure.protocolError, isOpen: false)
@@ -175,7 +178,7 @@ extension SignIns {
   /// Warns of the algorithm, because Cognito only says that it could not verify such a token.
   private func warnOfAlgorithm(_ result: ProviderSignIn, _ signIn: OpenSignIn) {
     let metadata: Logger.Metadata = [
-      "backend": "\(signIn.place.backend?.name ?? "")",
+      "backend": "\(signIn.signInProfile.backend?.name ?? "")",
       "algorithm": "\(result.tokens.id.algorithm)",
     ]
     host.log.warning(

@@ -27,7 +27,7 @@ extension SignIns {
       return take(open)
     }
     guard !tokens.isStopping, let late = late() else { return }
-    tokens.revokeLate(late, of: signIn.key, at: signIn.place, signIn.user)
+    tokens.revokeLate(late, of: signIn.key, at: signIn.signInProfile, signIn.user)
   }
 
   // MARK: Questions
@@ -149,7 +149,7 @@ extension SignIns {
     switch signIn.conversation {
     case .pool(let conversation): unclaimed = conversation.unclaimedTokens
     case .provider(let conversation):
-      unclaimed = conversation.unclaimed.flatMap { signIn.place.providerSession(of: $0) }
+      unclaimed = conversation.unclaimed.flatMap { signIn.signInProfile.providerSession(of: $0) }
     case .logins: unclaimed = nil
     }
     if let unclaimed { tokens.revoke(unclaimed, of: session, givenBy: signIn.profile) }

@@ -61,8 +61,8 @@ final class SignIns {
     case .browser, .device: return beginElsewhere(login, session, turn)
     default: break
     }
-    if let place = session.profile.poolProfile, let user = login.signIn.poolUser {
-      return beginAtPool(login, user.name, user.password, at: place, session, turn)
+    if let pool = session.profile.poolProfile, let user = login.signIn.poolUser {
+      return beginAtPool(login, user.name, user.password, at: pool, session, turn)
     }
     if let confirmation = session.machine.confirmation(of: login.signIn, now: turn.now) {
       return ask(before: login, confirmation, session, turn)
@@ -177,7 +177,7 @@ final class SignIns {
   /// How long a step may take, with the requests that follow without an answer of the user. A
   /// person waits for the step.
   private static func stepTime(_ signIn: OpenSignIn) -> Duration {
-    max(.seconds(30), (signIn.place.backend?.timeout ?? .zero) * 2)
+    max(.seconds(30), (signIn.signInProfile.backend?.timeout ?? .zero) * 2)
   }
 }
 

@@ -121,10 +121,10 @@ final class Tokens {
 
   /// Revokes tokens that came after the end of their sign-in, which nobody has.
   func revokeLate(
-    _ tokens: ProviderSession, of key: SessionKey, at place: Profile, _ user: UnixUser
+    _ tokens: ProviderSession, of key: SessionKey, at profile: Profile, _ user: UnixUser
   ) {
     guard !isStopping, !goesOn(tokens, of: key.uid) else { return }
-    revoke(BackendSignOut(sessions.nextCallID(), key, place, user, of: tokens))
+    revoke(BackendSignOut(sessions.nextCallID(), key, profile, user, of: tokens))
   }
 
   /// Revokes tokens that a stored session has and the restored one does not have, if the

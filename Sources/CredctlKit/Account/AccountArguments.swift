@@ -51,11 +51,11 @@ public enum AccountArguments {
     arguments.contains { $0 == "-p" || $0 == "--profile" || $0.hasPrefix("--profile=") }
   }
 
-  /// The places of the words that are neither options nor values of options.
+  /// The indices of the words that are neither options nor values of options.
   private static func words(_ arguments: [String]) -> [Int] {
     var words: [Int] = []
     var isValue = false
-    for (place, word) in arguments.enumerated() {
+    for (index, word) in arguments.enumerated() {
       if isValue {
         isValue = false
       } else if word == "--" {
@@ -63,7 +63,7 @@ public enum AccountArguments {
       } else if word.hasPrefix("-"), word != "-" {
         isValue = withValue.contains(word)
       } else {
-        words.append(place)
+        words.append(index)
       }
     }
     return words

@@ -6,7 +6,7 @@ public enum AccountReport {
   ///
   /// - Parameter reply: a reply that was checked against ``ReplyShape/account``.
   public static func delivery(_ reply: JSONValue) -> String? {
-    guard let delivery = reply["Delivery"], let place = delivery["Destination"]?.text else {
+    guard let delivery = reply["Delivery"], let destination = delivery["Destination"]?.text else {
       return nil
     }
     let medium =
@@ -15,7 +15,7 @@ public enum AccountReport {
       case "email": " by e-mail"
       default: ""
       }
-    return PlainText.oneLine("a code was sent\(medium) to \(place)")
+    return PlainText.oneLine("a code was sent\(medium) to \(destination)")
   }
 
   /// The reply to `forget-device`: the sign-in of this host may stand on that device.

@@ -218,21 +218,21 @@ extension MobileConfiguration.BrowserSignIn {
   }
 
   /// Where browsers go after a sign-out.
-  private func logoutLines(_ place: String) -> [String] {
+  private func logoutLines(_ client: String) -> [String] {
     if let logoutRedirectURI { return ["logout_redirect_uri = \(logoutRedirectURI)"] }
     guard let appLogoutURI else { return [] }
     return [
       "; After a sign-out the app comes back to \(appLogoutURI.quoted). A browser of a host needs a page,",
-      "; registered with \(place), for a sign-out with --browser:",
+      "; registered with \(client), for a sign-out with --browser:",
       "; logout_redirect_uri = \(Self.localRedirectURI)",
     ]
   }
 
-  private func redirectLines(_ place: String) -> [String] {
+  private func redirectLines(_ client: String) -> [String] {
     if !redirectURIs.isEmpty { return ["redirect_uri = \(redirectURIs.joined(separator: " "))"] }
     return [
       "; The app comes back to a URL of its own. Browsers of a host come back here: register it with",
-      "; \(place).", "redirect_uri = \(Self.localRedirectURI)",
+      "; \(client).", "redirect_uri = \(Self.localRedirectURI)",
     ]
   }
 }

@@ -1,11 +1,11 @@
 internal import CredCore
 
-/// An object in an imported file. Every error names the key and its place.
+/// An object in an imported file. Every error names the key and its position.
 struct ImportedObject {
   let members: [JSONMember]
   /// The object's key; empty for the whole file.
   let name: String
-  /// The place of that key.
+  /// The position of that key.
   let offset: Int
 
   /// - Parameter bytes: the whole file.
@@ -115,7 +115,7 @@ enum MobileID {
   }
 }
 
-/// An error in an imported file, with its place.
+/// An error in an imported file, with its position.
 public struct ImportError: Error, Equatable, Sendable {
   /// Bytes from the start of the file, counted from 0.
   public var offset: Int

@@ -52,7 +52,7 @@ struct MobileConfiguration: Equatable {
 }
 
 extension MobileConfiguration {
-  /// - Throws: the first error, with its place.
+  /// - Throws: the first error, with its position.
   init(_ bytes: [UInt8]) throws(ImportError) {
     let file = try ImportedObject(file: bytes)
     if file.member("auth") != nil {
@@ -116,11 +116,11 @@ extension MobileConfiguration {
   }
 
   static func noPool(in object: ImportedObject) -> ImportError {
-    let place = object.name.isEmpty ? "the file" : object.name.quoted
+    let named = object.name.isEmpty ? "the file" : object.name.quoted
     return ImportError(
       offset: object.offset,
       message:
-        "\(place) names no identity pool, which gives AWS credentials, and no user pool with an "
+        "\(named) names no identity pool, which gives AWS credentials, and no user pool with an "
         + "app client, which gives tokens")
   }
 

@@ -56,7 +56,7 @@ public struct Answers: Sendable, Equatable {
 /// Only answers that are no secrets may be on the command line itself, because every user of the
 /// host could read them there.
 public struct AnswerSource: Equatable, Sendable {
-  public enum Place: Equatable, Sendable {
+  public enum Origin: Equatable, Sendable {
     case value(String)
     case file(String)
     case standardInput
@@ -64,7 +64,7 @@ public struct AnswerSource: Equatable, Sendable {
 
   public let name: String
   public let isAttribute: Bool
-  public let place: Place
+  public let origin: Origin
 
   /// The answers that are no secrets.
   private static let plain = ["choice", "name", "confirm"]
@@ -80,11 +80,11 @@ public struct AnswerSource: Equatable, Sendable {
     name = isAttribute ? String(full.dropFirst(Self.attributePrefix.count)) : full
     let source = text[text.index(after: equals)...]
     if !isAttribute, Self.plain.contains(name) {
-      place = .value(String(source))
+      origin = .value(String(source))
     } else if source == "-" {
-      place = .standardInput
+      origin = .standardInput
     } else if source.hasPrefix("@"), source.count > 1 {
-      place = .file(String(source.dropFirst()))
+      origin = .file(String(source.dropFirst()))
     } else {
       throw Failure(
         .usage, "'\(full)=' takes @FILE or -, not the answer itself: others would see it")
@@ -101,7 +101,7 @@ public struct AnswerSource: Equatable, Sendable {
       else { throw Failure(.usage, "the answer '\(source.name)' is given twice") }
       sources.append(source)
     }
-    guard sources.count(where: { $0.place == .standardInput }) <= 1 else {
+    guard sources.count(where: { $0.origin == .standardInput }) <= 1 else {
       throw Failure(.usage, "standard input holds one answer: use files, or '--answers-stdin'")
     }
     return sources

@@ -11,12 +11,12 @@ public struct BrowserCommand: Sendable, Equatable {
   public func words(for url: String) -> [String] {
     // A quotation mark would end PowerShell's word; `%27` means the same in a URL.
     let url = url.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "%27")
-    let place = "%s"
-    guard words.contains(where: { $0.contains(place) }) else { return words + [url] }
+    let placeholder = "%s"
+    guard words.contains(where: { $0.contains(placeholder) }) else { return words + [url] }
     return words.map { word in
       var parts: [Substring] = []
       var rest = word[...]
-      while let range = rest.firstRange(of: place) {
+      while let range = rest.firstRange(of: placeholder) {
         parts.append(rest[..<range.lowerBound])
         rest = rest[range.upperBound...]
       }

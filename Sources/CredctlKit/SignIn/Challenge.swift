@@ -163,12 +163,12 @@ extension Failure {
   /// This failure, after so many answers that were refused. The codes of an app depend on the phone's time,
   /// so that a right code is refused again and again if that is wrong.
   public func advisingClock(_ challenge: Challenge, refused: Int) -> Failure {
-    guard refused >= 2, challenge.isOfApp, let place = message.firstRange(of: "check it and ")
+    guard refused >= 2, challenge.isOfApp, let range = message.firstRange(of: "check it and ")
     else {
       return self
     }
     var failure = self
-    failure.message.replaceSubrange(place, with: "check it and this phone's clock, and ")
+    failure.message.replaceSubrange(range, with: "check it and this phone's clock, and ")
     return failure
   }
 

@@ -21,16 +21,16 @@ public struct LoopbackURI: Sendable, Equatable {
     guard let url = try? HTTPURL(text), !url.isEncrypted, url.isLoopback else { return nil }
     let scheme = "http://"
     let afterScheme = text.dropFirst(scheme.count)
-    let place = String(afterScheme.prefix { $0 != "/" })
-    rest = String(afterScheme.dropFirst(place.count))
-    let bracket = place.lastIndex(of: "]")
-    if let colon = place.lastIndex(of: ":"), bracket.map({ $0 < colon }) ?? true {
-      guard let number = UInt16(place[place.index(after: colon)...]) else { return nil }
+    let server = String(afterScheme.prefix { $0 != "/" })
+    rest = String(afterScheme.dropFirst(server.count))
+    let bracket = server.lastIndex(of: "]")
+    if let colon = server.lastIndex(of: ":"), bracket.map({ $0 < colon }) ?? true {
+      guard let number = UInt16(server[server.index(after: colon)...]) else { return nil }
       port = number
-      authority = String(place[..<colon])
+      authority = String(server[..<colon])
     } else {
       port = nil
-      authority = place
+      authority = server
     }
     switch url.host {
     case "localhost": host = .localhost

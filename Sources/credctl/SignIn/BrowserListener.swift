@@ -337,10 +337,10 @@ extension BrowserListener.Trouble {
     switch self {
     case .noLoopbackURI:
       "the profile has no redirect URI on this host, so that no browser comes back here"
-    case .taken(let places):
+    case .taken(let listeners):
       "other programs already listen where the browser would come back: "
-        + places.map { place in
-          "\(place.uri) (\(place.uid.map { "uid \($0)" } ?? "unknown user"))"
+        + listeners.map { listener in
+          "\(listener.uri) (\(listener.uid.map { "uid \($0)" } ?? "unknown user"))"
         }.joined(separator: ", ") + "; end that program, or sign in with '--paste'"
     case .noKernel(let reason):
       "the kernel does not say who connects to credctl (\(reason)), so the browser's last address has "

@@ -41,11 +41,11 @@ struct Status: Verb {
     }
   }
 
-  private func request(after place: String?) -> RequestLine {
+  private func request(after cursor: String?) -> RequestLine {
     var request = RequestLine(operation: "status")
     if all { request.add("all", true) }
     request.add("limit", StatusPages.size)
-    if let place { request.add("after", place) }
+    if let cursor { request.add("after", cursor) }
     return request
   }
 }

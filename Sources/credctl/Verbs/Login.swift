@@ -296,7 +296,7 @@ struct Login: SessionVerb {
     for source in try LoginSource.list(login) {
       let name = "token of \(source.provider)"
       let bytes: [UInt8]
-      switch source.place {
+      switch source.origin {
       case .standardInput: bytes = try SecretInput.standardInput()
       case .file(let path): bytes = try SecretInput.contents(ofFile: path)
       }

@@ -88,7 +88,7 @@ struct Respond: Verb {
     var given = Answers()
     for source in try AnswerSource.list(answers) {
       let text: Secret
-      switch source.place {
+      switch source.origin {
       case .value(let value): text = Secret(value)
       case .standardInput: text = try Self.text(SecretInput.standardInput(), of: source)
       case .file(let path): text = try Self.text(SecretInput.contents(ofFile: path), of: source)

@@ -46,7 +46,7 @@ struct TransportTextTests {
     expect(found.summary.contains("check url"))
   }
 
-  private static let proxy = Proxy.Place(variable: "https_proxy", address: "proxy.example.com:3128")
+  private static let proxy = Proxy.Name(variable: "https_proxy", address: "proxy.example.com:3128")
 
   @Test(
     arguments: [

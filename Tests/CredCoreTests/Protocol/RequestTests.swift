@@ -53,7 +53,7 @@ struct RequestTests {
       (#"{"op":"status","profiles":true}"#, .status(StatusRequest(profiles: true))),
       (
         #"{"op":"status","limit":1000,"after":"7/a.b"}"#,
-        .status(StatusRequest(limit: 1000, after: SessionPlace(uid: 7, profile: "a.b")))
+        .status(StatusRequest(limit: 1000, after: SessionCursor(uid: 7, profile: "a.b")))
       ),
       (#"{"op":"watch"}"#, .watch(profile: nil)),
       (#"{"op":"watch","profile":"p"}"#, .watch(profile: "p")),

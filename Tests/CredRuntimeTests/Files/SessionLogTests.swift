@@ -41,7 +41,7 @@ struct SessionLogTests {
     expect(loaded.damaged, equals: 0)
     expect(loaded.records.count, equals: 50)
     expect(loaded.records[key(49)], equals: try StoredSession.record(49, "secret 49"))
-    expect(again.places, equals: sessions.places)
+    expect(again.extents, equals: sessions.extents)
     expect(again.liveBytes, equals: sessions.liveBytes)
   }
 
@@ -68,11 +68,11 @@ struct SessionLogTests {
   @Test func `the later of two records of one session counts, and the other is wiped`() throws {
     let sessions = try SessionLog(boot: boot)
     try put("first-secret", 1, in: sessions)
-    let place = try #require(sessions.places[key(1)])
-    let old = try SessionLog.read(place.bytes, at: place.offset, from: sessions.descriptor)
+    let extent = try #require(sessions.extents[key(1)])
+    let old = try SessionLog.read(extent.bytes, at: extent.offset, from: sessions.descriptor)
     try put("second-secret", 1, in: sessions)
     // Killed between the two writes.
-    try SessionLog.write(old, at: place.offset, to: sessions.descriptor)
+    try SessionLog.write(old, at: extent.offset, to: sessions.descriptor)
     let (again, loaded) = try reopened(sessions)
     expect(loaded.records, equals: [key(1): try StoredSession.record(1, "second-secret")])
     expect(loaded.damaged, equals: 0)
@@ -83,17 +83,17 @@ struct SessionLogTests {
   func `a torn record costs itself alone, and leaves nothing`(_ length: Int) throws {
     let sessions = try SessionLog(boot: boot)
     try put("first-secret", 1, in: sessions)
-    let place = try #require(sessions.places[key(1)])
+    let extent = try #require(sessions.extents[key(1)])
     let frame = StoredRecord.frame(
       try StoredSession.record(2, "torn-secret").encoded, sequence: 9,
       marker: sessions.header.marker)
     try SessionLog.write(
-      Array(frame.prefix(length)), at: place.offset + place.bytes, to: sessions.descriptor)
+      Array(frame.prefix(length)), at: extent.offset + extent.bytes, to: sessions.descriptor)
     let (again, loaded) = try reopened(sessions)
     expect(loaded.records.keys.map(\.uid), equals: [1])
     // A marker may begin with zeros, which are as if nothing were there.
     expect(loaded.damaged, equals: frame.prefix(length).allSatisfy { $0 == 0 } ? 0 : 1)
-    expect(try bytes(again)[Int(place.offset + place.bytes)...].allSatisfy { $0 == 0 })
+    expect(try bytes(again)[Int(extent.offset + extent.bytes)...].allSatisfy { $0 == 0 })
     // Later records go behind it.
     try put("later-secret", 3, in: again)
     expect(Set(try reopened(again).1.records.keys.map(\.uid)), equals: [1, 3])
@@ -102,8 +102,8 @@ struct SessionLogTests {
   @Test func `damage in the middle costs one session`() throws {
     let sessions = try SessionLog(boot: boot)
     for uid in 0..<3 as Range<UInt32> { try put("secret-\(uid)!", uid, in: sessions) }
-    let place = try #require(sessions.places[key(1)])
-    try SessionLog.write([0xAA], at: place.offset + 60, to: sessions.descriptor)
+    let extent = try #require(sessions.extents[key(1)])
+    try SessionLog.write([0xAA], at: extent.offset + 60, to: sessions.descriptor)
     let (again, loaded) = try reopened(sessions)
     expect(Set(loaded.records.keys.map(\.uid)), equals: [0, 2])
     expect(loaded.damaged, equals: 1)
@@ -126,7 +126,7 @@ struct SessionLogTests {
     for round in 0..<rounds {
       for uid in 40..<60 as Range<UInt32> { try put("secret \(uid) \(round)", uid, in: sessions) }
     }
-    expect(sessions.places.count, equals: 60)
+    expect(sessions.extents.count, equals: 60)
     expect(sessions.span <= 2 * sessions.liveBytes + SessionLog.slack + (1 << 16))
     // What a few records share pages with.
     var status = stat()
@@ -146,7 +146,7 @@ struct SessionLogTests {
     try sessions.put(largest, for: key(1))
     #expect(throws: SystemError.self) { try sessions.put(largest + [1], for: key(1)) }
     // What was stored before is no longer so.
-    expect(sessions.places.isEmpty)
+    expect(sessions.extents.isEmpty)
     expect(try bytes(sessions)[StoreHeader.byteCount...].allSatisfy { $0 == 0 })
   }
 

@@ -232,7 +232,7 @@ struct HTTPClientTests {
     expect(failure.proxyStatus, equals: status)
     expect(
       failure.proxy,
-      equals: Proxy.Place(variable: "https_proxy", address: "127.0.0.1:\(proxy.port)"))
+      equals: Proxy.Name(variable: "https_proxy", address: "127.0.0.1:\(proxy.port)"))
     expect(proxy.requests.first?.head.hasPrefix("CONNECT auth.example:443 ") == true)
     expect(failure.hasBegun, equals: false)
   }

@@ -40,7 +40,7 @@ struct AccountDirectoryTests {
     // Nor does its session count as a person's.
     _ = try fixture.ask("{}", uid: 600_000)
     let session = fixture.service.sessions[SessionKey(uid: 600_000, profile: "default")]
-    expect(session?.place.share, equals: .ownerless)
+    expect(session?.registration.share, equals: .ownerless)
   }
 
   @Test func `uids of root's ranges do not count for root`() throws {

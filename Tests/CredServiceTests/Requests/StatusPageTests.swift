@@ -84,7 +84,7 @@ struct StatusPageTests {
   }
 
   private func place(_ text: String) -> SessionKey {
-    let place = SessionPlace(text)
+    let place = SessionCursor(text)
     return SessionKey(uid: place?.uid ?? 0, profile: place?.profile ?? "")
   }
 

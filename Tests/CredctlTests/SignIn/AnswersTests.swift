@@ -5,13 +5,13 @@ import Testing
 
 struct AnswersTests {
   @Test func onlyWhatIsNoSecretStandsOnTheCommandLine() throws {
-    expect(try AnswerSource("choice=SMS_MFA").place, equals: .value("SMS_MFA"))
-    expect(try AnswerSource("name=my phone").place, equals: .value("my phone"))
-    expect(try AnswerSource("confirm=true").place, equals: .value("true"))
-    expect(try AnswerSource("code=-").place, equals: .standardInput)
-    expect(try AnswerSource("password=@/a=b").place, equals: .file("/a=b"))
+    expect(try AnswerSource("choice=SMS_MFA").origin, equals: .value("SMS_MFA"))
+    expect(try AnswerSource("name=my phone").origin, equals: .value("my phone"))
+    expect(try AnswerSource("confirm=true").origin, equals: .value("true"))
+    expect(try AnswerSource("code=-").origin, equals: .standardInput)
+    expect(try AnswerSource("password=@/a=b").origin, equals: .file("/a=b"))
     let attribute = try AnswerSource("attributes.name=@f")
-    expect(attribute.isAttribute && attribute.name == "name" && attribute.place == .file("f"))
+    expect(attribute.isAttribute && attribute.name == "name" && attribute.origin == .file("f"))
     for wrong in ["code=123456", "password=x", "attributes.name=Carol", "code", "=-", "code=@"] {
       let failure = #expect(throws: Failure.self) { try AnswerSource(wrong) }
       expect(failure?.status, equals: .usage)

@@ -83,7 +83,7 @@ struct SecondRequest {
       if parts.count == 2, SecondRules.isMade(parts[0], of: SecondRules.digits, 1...Int.max),
         SecondRules.isProfileName(parts[1]), let uid
       {
-        status.after = SessionPlace(uid: uid, profile: parts[1])
+        status.after = SessionCursor(uid: uid, profile: parts[1])
       } else {
         problem()
       }

@@ -51,7 +51,7 @@ extension Story {
         field: "https_proxy", reason: "the URL's port is not a number from 1 to 65535"))
     try mistakeOf("the port in https_proxy is mistyped", .failure(unreadable))
     var lost = TransportFailure(.proxyConnect, reason: "Connection refused")
-    lost.proxy = Proxy.Place(variable: "https_proxy", address: "proxy.example.com:3128")
+    lost.proxy = Proxy.Name(variable: "https_proxy", address: "proxy.example.com:3128")
     try mistakeOf("the proxy does not run", .failure(lost))
     var refused = TransportFailure(.proxyRefused)
     (refused.proxy, refused.proxyStatus) = (lost.proxy, 407)

@@ -42,7 +42,7 @@ extension CognitoBackendSettings: BackendKind {
     ].compactMap(\.self)
   }
 
-  public func place(of issuer: ProviderIssuer?) -> [String?] { [cognitoEndpoint?.text] }
+  public func addressSettings(of issuer: ProviderIssuer?) -> [String?] { [cognitoEndpoint?.text] }
 }
 
 extension CognitoBackendSettings: ConfiguredBackend {

@@ -40,7 +40,7 @@ extension ExecBackendSettings: BackendKind {
     "CREDENTIALS_DIRECTORY",
   ]
 
-  public func place(of issuer: ProviderIssuer?) -> [String?] { command }
+  public func addressSettings(of issuer: ProviderIssuer?) -> [String?] { command }
 }
 
 extension ExecBackendSettings: ConfiguredBackend {

@@ -54,8 +54,8 @@ extension HTTPBackendSettings: BackendKind {
 
   public var accountActions: [AccountAction] { registerURL == nil ? [] : [.signUp] }
 
-  public func refusalOfSignUp(_ signUp: SignUp, at place: String) -> ProtocolError? {
-    registerURL == nil ? .noRegisterURL(at: place) : nil
+  public func refusalOfSignUp(_ signUp: SignUp, at backend: String) -> ProtocolError? {
+    registerURL == nil ? .noRegisterURL(at: backend) : nil
   }
 
   public var origin: String? { url.sample.origin + "/" }
@@ -88,7 +88,7 @@ extension HTTPBackendSettings: BackendKind {
     }
   }
 
-  public func place(of issuer: ProviderIssuer?) -> [String?] {
+  public func addressSettings(of issuer: ProviderIssuer?) -> [String?] {
     // The URL of sign-outs may be added or changed, as long as it is at the same server.
     let logout = logoutURL?.sample.origin
     return [

@@ -143,8 +143,8 @@ public struct BrowserReturn: Sendable, Redacted {
     // Some providers add a fragment, which a browser does not send.
     if let fragment = bytes.firstIndex(of: UInt8(ascii: "#")) { bytes.removeSubrange(fragment...) }
     if let mark = bytes.firstIndex(of: UInt8(ascii: "?")) {
-      let place = bytes[..<mark]
-      guard place.isEmpty || isPlace(place, redirectURI) else {
+      let target = bytes[..<mark]
+      guard target.isEmpty || isRedirectURI(target, redirectURI) else {
         throw InvalidInput(
           field: "it", reason: "is not an address that starts with \(redirectURI)?")
       }
@@ -158,11 +158,11 @@ public struct BrowserReturn: Sendable, Redacted {
   }
 
   /// Browsers show an address without its scheme.
-  private static func isPlace(_ place: ArraySlice<UInt8>, _ redirectURI: String) -> Bool {
-    place.elementsEqual(redirectURI.utf8)
+  private static func isRedirectURI(_ target: ArraySlice<UInt8>, _ redirectURI: String) -> Bool {
+    target.elementsEqual(redirectURI.utf8)
       || ["http://", "https://"].contains { scheme in
         redirectURI.hasPrefix(scheme)
-          && place.elementsEqual(redirectURI.utf8.dropFirst(scheme.utf8.count))
+          && target.elementsEqual(redirectURI.utf8.dropFirst(scheme.utf8.count))
       }
   }
 

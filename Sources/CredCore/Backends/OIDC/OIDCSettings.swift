@@ -77,7 +77,7 @@ extension OIDCSettings: ProviderKind {
     ].compactMap(\.self)
   }
 
-  public func place(of issuer: ProviderIssuer?) -> [String?] {
+  public func addressSettings(of issuer: ProviderIssuer?) -> [String?] {
     [
       self.issuer, clientID, endpoints.authorization?.text, endpoints.token?.text,
       endpoints.deviceAuthorization?.text, caFile,

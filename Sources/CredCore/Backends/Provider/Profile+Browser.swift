@@ -14,21 +14,21 @@ extension Profile {
   /// Why a sign-in by browser does not fit the profile; nil if it does.
   func refusal(of login: BrowserLogin) -> ProtocolError? {
     guard let browser else { return refusal(of: .browser) }
-    let place = "profile '\(settings.name)'"
+    let named = "profile '\(settings.name)'"
     if let uri = login.redirectURI, !redirectURIs.contains(where: { $0.accepts(uri) }) {
       return .invalid(
-        "\"redirect_uri\" \(uri.quoted) is none of \(place): "
+        "\"redirect_uri\" \(uri.quoted) is none of \(named): "
           + redirectURIs.map(\.description.quoted).joined(separator: ", "))
     }
     if let name = login.identityProvider, !browser.identityProviders.contains(name) {
       let known = browser.identityProviders.map(\.quoted).joined(separator: ", ")
       return .invalid(
-        "\"identity_provider\" \(name.quoted) is none of \(place)"
+        "\"identity_provider\" \(name.quoted) is none of \(named)"
           + (known.isEmpty ? ", which has none" : ": \(known)"))
     }
     if let scope = login.scopes?.first(where: { !browser.scopes.contains($0) }) {
       return .invalid(
-        "\"scopes\" may only narrow those of \(place), which has no \(scope.quoted)")
+        "\"scopes\" may only narrow those of \(named), which has no \(scope.quoted)")
     }
     if let scopes = login.scopes, !scopes.contains("openid") {
       return .invalid("\"scopes\" must have \"openid\": without it there is no ID token")
@@ -38,11 +38,11 @@ extension Profile {
 
   func refusal(of way: SignInWay) -> ProtocolError {
     let ways = signInMeans.map(\.rawValue).joined(separator: ", ")
-    let place = "profile '\(settings.name)'"
+    let named = "profile '\(settings.name)'"
     guard way == .device, let reason = plan.backend.issuer?.traits.lackOfDeviceCodes else {
-      return .invalid("\(place) has no sign-in by \(way.rawValue): it offers \(ways)")
+      return .invalid("\(named) has no sign-in by \(way.rawValue): it offers \(ways)")
     }
-    return .invalid("\(place) has no sign-in by device: \(reason); it offers \(ways)")
+    return .invalid("\(named) has no sign-in by device: \(reason); it offers \(ways)")
   }
 
   /// The plan of a sign-in that ``refusal(of:)-swift.method`` has not refused; nil if the profile's

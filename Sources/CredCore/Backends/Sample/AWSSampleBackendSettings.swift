@@ -47,21 +47,21 @@ extension AWSSampleBackendSettings: BackendKind {
 
   public var accountActions: [AccountAction] { [.signUp] }
 
-  public func refusalOfSignUp(_ signUp: SignUp, at place: String) -> ProtocolError? {
+  public func refusalOfSignUp(_ signUp: SignUp, at backend: String) -> ProtocolError? {
     do throws(InvalidInput) {
       try SampleServer.check(signUp.username, signUp.password)
     } catch {
       return ProtocolError(
-        .invalidRequest, "\(place) takes no such account: the \(error.description)")
+        .invalidRequest, "\(backend) takes no such account: the \(error.description)")
     }
     if !signUp.attributes.isEmpty {
-      return ProtocolError(.invalidRequest, "\(place) takes no \"attributes\"")
+      return ProtocolError(.invalidRequest, "\(backend) takes no \"attributes\"")
     }
     // All other requests are signed or encrypted with the password. This request contains the
     // password.
     guard url.isEncrypted || url.isLoopback else {
       return ProtocolError(
-        .invalidRequest, "\(place) would get the password in clear: its url is no https:// URL")
+        .invalidRequest, "\(backend) would get the password in clear: its url is no https:// URL")
     }
     return nil
   }
@@ -72,7 +72,9 @@ extension AWSSampleBackendSettings: BackendKind {
     [NamedFile("ca_file", caFile, .authorities)].compactMap(\.self)
   }
 
-  public func place(of issuer: ProviderIssuer?) -> [String?] { [url.text, appName, caFile] }
+  public func addressSettings(of issuer: ProviderIssuer?) -> [String?] {
+    [url.text, appName, caFile]
+  }
 }
 
 extension AWSSampleBackendSettings: ConfiguredBackend {

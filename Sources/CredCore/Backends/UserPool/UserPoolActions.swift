@@ -1,10 +1,10 @@
 /// The actions of `account` that a user pool allows.
 extension UserPoolSettings {
-  public func refusal(of input: AccountInput, at place: String) -> ProtocolError? {
+  public func refusal(of input: AccountInput, at backend: String) -> ProtocolError? {
     guard accountActions.contains(input.action) else {
       return ProtocolError(
         .accessDenied,
-        "\(place) does not allow the action \(input.action.rawValue.quoted): see account_actions")
+        "\(backend) does not allow the action \(input.action.rawValue.quoted): see account_actions")
     }
     return input.refusalByAnyPool
   }

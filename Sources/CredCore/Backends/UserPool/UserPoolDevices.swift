@@ -55,11 +55,11 @@ extension UserPoolClient {
 
   /// ListDevices: one page.
   ///
-  /// - Parameter place: `next` of the former page.
-  public func listDevices(accessToken: Secret, after place: String? = nil) -> HTTPRequest {
+  /// - Parameter token: `next` of the former page.
+  public func listDevices(accessToken: Secret, after token: String? = nil) -> HTTPRequest {
     userRequest(.listDevices, accessToken) {
       $0.field("Limit", Int64(Limits.UserPool.devicesOfPage))
-      $0.field("PaginationToken", place)
+      $0.field("PaginationToken", token)
     }
   }
 

@@ -3,9 +3,9 @@
 extension UserPoolClient {
   /// ListUserSessions: one page.
   ///
-  /// - Parameter place: `next` of the former page.
-  public func listSessions(accessToken: Secret, after place: String? = nil) -> HTTPRequest {
-    userRequest(.listUserSessions, accessToken) { $0.field("NextToken", place) }
+  /// - Parameter token: `next` of the former page.
+  public func listSessions(accessToken: Secret, after token: String? = nil) -> HTTPRequest {
+    userRequest(.listUserSessions, accessToken) { $0.field("NextToken", token) }
   }
 
   /// Reads the reply to ListUserSessions.

@@ -131,7 +131,7 @@ extension UserPoolSettings: ProviderKind {
     ].compactMap(\.self)
   }
 
-  public func place(of issuer: ProviderIssuer?) -> [String?] {
+  public func addressSettings(of issuer: ProviderIssuer?) -> [String?] {
     [userPoolID, clientID, issuer?.url, caFile]
   }
 

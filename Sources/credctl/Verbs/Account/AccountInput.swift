@@ -44,7 +44,7 @@ enum AttributeValues {
     var attributes: [(provider: String, token: Secret)] = []
     for source in sources {
       let bytes: [UInt8]
-      switch source.place {
+      switch source.origin {
       case .standardInput:
         guard !inputIsTaken else {
           throw Failure(.usage, "standard input has the password already")
