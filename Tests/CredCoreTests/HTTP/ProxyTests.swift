@@ -18,7 +18,7 @@ struct ProxyTests {
       "HTTP_PROXY": "http://cgi:4", "all_proxy": "socks5h://a", "ALL_PROXY": "http://A:6",
     ]
     func place(_ url: String, without names: String...) throws -> String? {
-      let place = try chosen(url, all.filter { !names.contains($0.key) })?.place
+      let place = try chosen(url, all.filter { !names.contains($0.key) })?.name
       return place.map { "\($0.variable) \($0.address)" }
     }
     let (secure, plain) = ("https://a.example/", "http://a.example/")
@@ -65,7 +65,7 @@ struct ProxyTests {
   ])
   func aProxyIsShownByHostAndPort(_ value: String, _ shown: String) throws {
     let proxy = try chosen("https://a.example/", ["https_proxy": value])
-    expect(proxy?.place.address, equals: shown)
+    expect(proxy?.name.address, equals: shown)
     expect(proxy?.url.exposedText(), equals: value)
   }
 
