@@ -108,13 +108,27 @@ struct ScriptTests {
     expect(lines.last, equals: "CredNew: 2 files name each other's types, 1 before")
   }
 
+  /// A sign-in has a way, too, and so has a backend.
+  @Test func houseFailsWhereAWayIsAskedForOutsideOfItsFolder() throws {
+    let asking = "func f() { if case .role = profile.way {} else if way == .device {} }"
+    let lines = try house(
+      "CredNew", status: 1,
+      adding: ["Asking": asking, "Ways/Role": asking, "Backends/Role": asking])
+    expect(lines.contains("CredNew: 1 questions for a way outside of Ways, in 1 files"), "\(lines)")
+    expect(lines.last, equals: "CredNew: 1 questions for a way outside of Ways, 0 before")
+  }
+
   /// What scripts/house prints of a small tree in that module.
-  private func house(_ module: String, status: Int32) throws -> [String] {
+  private func house(
+    _ module: String, status: Int32, adding others: [String: String] = [:]
+  ) throws -> [String] {
     let tree = try Stage.current().newFile("tree")
     let folder = "\(tree)/Sources/\(module)"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    for (name, text) in Self.tree {
-      try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(name).swift"))
+    for (name, text) in Self.tree.merging(others, uniquingKeysWith: { $1 }) {
+      let file = URL(filePath: "\(folder)/\(name).swift")
+      try FileManager.default.createDirectory(
+        at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try Data(text.utf8).write(to: file)
     }
     try Data(Self.page.utf8).write(to: URL(filePath: "\(tree)/CONTRIBUTING.md"))
     let script = Repository.root.appending(path: "scripts/house").path
