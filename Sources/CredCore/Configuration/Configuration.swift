@@ -17,22 +17,15 @@ public struct Configuration: Sendable, Equatable {
     profile.backend.flatMap { backends[$0] }
   }
 
-  /// The session policy that was read for a derived or direct profile, and its file's name without the
-  /// folder; nil without one.
+  /// The session policy that was read for a role, and its file's name without the folder; nil without one.
   func policy(
-    of profile: ProfileSettings
+    of session: RoleSessionSettings
   ) throws(InvalidInput) -> (policy: SessionPolicy, name: String)? {
-    guard let path = profile.policyFile else { return nil }
+    guard let path = session.policyFile else { return nil }
     guard let policy = policies[path] else {
       throw InvalidInput(field: "policy_file", reason: "was not read")
     }
     return (policy, String(path.split(separator: "/").last ?? ""))
-  }
-
-  /// Whether the profile needs the user's name; some uids have none.
-  public func needsUserName(_ profile: ProfileSettings) -> Bool {
-    if profile.flow != .enhanced, profile.roleSessionName.needsUserName { return true }
-    return backend(of: profile)?.kind.needsUserName(userIdentifier: profile.userIdentifier) ?? false
   }
 
   /// Reads files in the given order and reports all problems at once.

@@ -17,13 +17,12 @@ extension ConfigurationReader {
   }
 
   /// The regions that a profile names itself.
-  mutating func checkRegions(of profile: ProfileSettings, _ section: INISection) {
-    if let pool = try? IdentityPoolID(profile.identityPoolID) {
+  mutating func checkRegions(of draft: ProfileDraft, _ section: INISection) {
+    if let pool = try? IdentityPoolID(draft.pool.id) {
       checkRegion(pool.region, at: "identity_pool_id", unless: "cognito_endpoint", section)
     }
     // In the direct flow, a word that cannot be a region is an error.
-    guard let region = profile.regionOfSTS,
-      profile.flow != .direct || AWSPartition.knows(region: region)
+    guard let region = draft.region, draft.flow != .direct || AWSPartition.knows(region: region)
     else { return }
     checkRegion(region, at: "region", unless: "sts_endpoint", section)
   }

@@ -1,98 +1,36 @@
 /// Rules between the keys of a profile. The rules of each type of backend are in its folder. A key
 /// with a wrong value counts as present, because it has its own error already.
 extension ConfigurationReader {
-  mutating func check(_ profile: ProfileSettings, _ section: INISection) {
+  mutating func check(_ draft: ProfileDraft, _ section: INISection, _ way: any ConfiguredWay.Type) {
     // Where programs get tokens alone, the keys of these rules are errors themselves.
-    let hasCredentials = !givesTokensAlone(profile, section)
-    if hasCredentials, profile.impersonateSignedIn {
+    if way.givesCredentials, draft.common.impersonateSignedIn {
       require("impersonate", with: "impersonate_signed_in", section)
     }
-    checkEverybody(profile, section)
-    if hasCredentials { checkEndpoints(profile, section) }
-    checkRegions(of: profile, section)
-    if section["source_profile"] != nil {
-      checkDerived(profile, section)
-    } else {
-      refuseKeysOfDerived(profile, section)
-      if !hasCredentials {
-        refuseClaims(profile, section)
-      } else if profile.flow == .direct {
-        checkDirect(profile, section)
-      } else {
-        checkWebIdentity(profile, section)
-        checkFlow(profile, section)
-        checkPartition(profile, section)
-        refuseClaims(profile, section)
-      }
-      checkTokens(profile, section)
-    }
+    checkEverybody(draft.common, section)
+    if way.givesCredentials { checkEndpoints(draft, section) }
+    checkRegions(of: draft, section)
+    way.check(draft, section, &self)
   }
 
-  private mutating func checkEndpoints(_ profile: ProfileSettings, _ section: INISection) {
+  private mutating func checkEndpoints(_ draft: ProfileDraft, _ section: INISection) {
+    let profile = draft.common
     for key in ["cognito_endpoint", "sts_endpoint"] {
       if profile.fips { exclude(key, with: "fips", section) }
       if profile.dualstack { exclude(key, with: "dualstack", section) }
     }
     refusePlainHTTP(
-      "cognito_endpoint", profile.cognitoEndpoint, section, isAllowed: profile.allowPlainHTTP)
+      "cognito_endpoint", draft.pool.cognitoEndpoint, section, isAllowed: profile.allowPlainHTTP)
     refusePlainHTTP("sts_endpoint", profile.stsEndpoint, section, isAllowed: profile.allowPlainHTTP)
-  }
-
-  private mutating func checkWebIdentity(_ profile: ProfileSettings, _ section: INISection) {
-    require("web_identity_provider", with: "web_identity_token_file", section)
-    require("web_identity_token_file", with: "web_identity_provider", section)
-    // GetId refuses these: "Invalid login token. Can't pass in a Cognito token."
-    if let provider = profile.webIdentityProvider, provider.hasPrefix("cognito-identity") {
-      diagnostics.error(
-        at: section.position(of: "web_identity_provider"),
-        "web_identity_provider: Cognito refuses its own tokens as a login")
-    }
-    if let provider = profile.webIdentityProvider, provider == profile.developerProvider {
-      diagnostics.error(
-        at: section.position(of: "web_identity_provider"),
-        "web_identity_provider: only the backend vouches for users of the developer_provider")
-    }
-  }
-
-  private mutating func checkFlow(_ profile: ProfileSettings, _ section: INISection) {
-    if profile.flow == .basic {
-      if section["role_arn"] == nil {
-        diagnostics.error(at: section.position(of: "flow"), "flow: basic requires 'role_arn'")
-      }
-      warnOfShort(profile.duration, section)
-      return
-    }
-    // An operator relies on a policy, so a policy without effect is an error. Other keys without
-    // effect are a warning.
-    for key in ["policy_file", "policy_arns"] where section[key] != nil {
-      diagnostics.error(
-        at: section.position(of: key),
-        "\(key): only 'flow = basic' or 'direct' can apply a policy, or a profile with "
-          + "'source_profile'")
-    }
-    for key in ["role_session_name", "duration"] where section[key] != nil {
-      diagnostics.warning(
-        at: section.position(of: key), "\(key): has no effect in the enhanced flow")
-    }
-    if let entry = section["sts_endpoint"] {
-      endpointsOfEnhanced.append((profile.name, entry.position))
-    }
-  }
-
-  /// AWS always refuses a role or policy of another partition than the pool's.
-  private mutating func checkPartition(_ profile: ProfileSettings, _ section: INISection) {
-    guard let pool = try? IdentityPoolID(profile.identityPoolID) else { return }
-    checkPartition(of: profile, pool.region, of: "the pool's region", section)
   }
 
   /// - Parameters:
   ///   - place: whose the region is, for the message.
   ///   - advice: the message's end.
   mutating func checkPartition(
-    of profile: ProfileSettings, _ region: String, of place: String, _ section: INISection,
+    of session: RoleSessionSettings, _ region: String, of place: String, _ section: INISection,
     advice: String = ""
   ) {
-    let arns = [("role_arn", profile.roleARN)] + profile.policyARNs.map { ("policy_arns", $0) }
+    let arns = [("role_arn", session.roleARN)] + session.policyARNs.map { ("policy_arns", $0) }
     for case (let key, let arn?) in arns {
       let named = arn.split(separator: ":").dropFirst().first.map(String.init) ?? ""
       refuse(arn, named, region, of: place, at: key, section, advice)
@@ -113,10 +51,15 @@ extension ConfigurationReader {
   }
 
   /// An operator relies on a list of tokens, so a list without effect is an error.
-  private mutating func checkTokens(_ profile: ProfileSettings, _ section: INISection) {
+  ///
+  /// - Parameters:
+  ///   - giver: who gives credentials for a provider's tokens; nil for nobody.
+  ///   - takesBackend: whether a `backend` may be added.
+  mutating func checkTokens(
+    _ profile: ProfileSettings, _ section: INISection, giver: String?, takesBackend: Bool = true
+  ) {
     let words = profile.vendTokens
     guard !words.isEmpty else { return }
-    let takesBackend = profile.flow != .direct || section["web_identity_token_file"] == nil
     if section["backend"] == nil, !takesBackend {
       diagnostics.error(
         at: section.position(of: "vend_tokens"),
@@ -131,8 +74,8 @@ extension ConfigurationReader {
       if section["backend"] == nil, takesBackend, words.contains(.developer) {
         refuseDeveloper(at: section.position(of: "vend_tokens"))
       }
-    } else if section["identity_pool_id"] != nil || profile.flow == .direct {
-      warnOfVended(words, by: profile.flow == .direct ? "STS" : "Cognito", section)
+    } else if let giver {
+      warnOfVended(words, by: giver, section)
     }
     if words.contains(.account), !words.contains(.access) {
       diagnostics.error(
@@ -184,20 +127,10 @@ extension ConfigurationReader {
 
 /// Whether the rate limits can renew as many sessions as `max_sessions` allows.
 extension ConfigurationReader {
-  /// Credentials of the enhanced flow last an hour (Cognito API reference,
-  /// GetCredentialsForIdentity).
-  private static let enhancedLifetime: Duration = .seconds(3600)
-
   mutating func checkCapacity() {
-    for (name, profile) in configuration.profiles.sorted(by: { $0.key < $1.key })
-    where profile.hasCredentialsOfItsOwn {
-      let isEnhanced = profile.flow == .enhanced
-      let lifetime = isEnhanced ? Self.enhancedLifetime : profile.roleDuration
-      let exchange =
-        isEnhanced
-        ? ("get_credentials_rate_limit", configuration.daemon.getCredentialsRate)
-        : ("assume_role_rate_limit", configuration.daemon.assumeRoleRate)
-      check(name, exchange, lifetime, "")
+    for (name, profile) in configuration.profiles.sorted(by: { $0.key < $1.key }) {
+      guard let (key, rate, lifetime) = profile.way.exchange else { continue }
+      check(name, (key, configuration.daemon[keyPath: rate]), lifetime, "")
       if let backend = configuration.backend(of: profile) {
         check(name, ("rate_limit", backend.rateLimit), lifetime, " of [backend \(backend.name)]")
       }

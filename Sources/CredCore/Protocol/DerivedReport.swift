@@ -19,16 +19,8 @@ extension DerivedReport {
     _ profile: Profile, holding credentials: Credentials? = nil,
     naming mayName: (_ profile: String) -> Bool = { _ in true }
   ) {
-    if let role = profile.directRole {
-      self.init(policy: role.policyName, roleARN: role.arn)
-      return
-    }
-    guard let derivation = profile.derivation, let source = profile.source else { return nil }
-    self.init(
-      source: mayName(source.settings.name) ? source.settings.name : nil,
-      policy: derivation.policyName, roleARN: derivation.roleARN,
-      policySHA256: credentials?.session?.policySHA256,
-      tokenUtilization: credentials?.session?.tokenUtilization)
+    guard let report = profile.kind.report(credentials, naming: mayName) else { return nil }
+    self = report
   }
 }
 

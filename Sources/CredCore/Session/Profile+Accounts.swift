@@ -1,7 +1,7 @@
 extension Profile {
   /// The actions of `account` here. A derived profile has none: the sign-in is its source's.
   public var accountActions: [AccountAction] {
-    source == nil ? backend?.kind.accountActions ?? [] : []
+    hasSignIn ? backend?.kind.accountActions ?? [] : []
   }
 
   /// Why this action is not allowed at the profile's backend; nil if it is.

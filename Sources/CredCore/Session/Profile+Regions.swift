@@ -1,18 +1,8 @@
-/// A region in a profile's configuration, with the key that names it.
-public struct NamedRegion: Sendable, Hashable {
-  public let region: String
-  public let key: String
-}
-
 extension Profile {
   /// The regions that its configuration names: its own, and those of its backend, of its linked one and of
   /// its source.
   public var namedRegions: [NamedRegion] {
-    var named: [NamedRegion] = []
-    if let pool { named.append(NamedRegion(region: pool.region, key: "identity_pool_id")) }
-    if let region = settings.regionOfSTS {
-      named.append(NamedRegion(region: region, key: "region"))
-    }
+    var named = kind.regions
     if let userPool {
       if let region = try? UserPoolID(userPool.userPoolID).region {
         named.append(NamedRegion(region: region, key: "user_pool_id"))

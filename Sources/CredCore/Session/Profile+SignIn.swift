@@ -6,7 +6,7 @@ extension Profile {
     if plan.worksUnattended { means.append(.host) }
     if plan.backend == .password || poolProfile != nil { means.append(.password) }
     means += signInProfile.signInWays.map(\.means)
-    guard !plan.givesTokensAlone, plan.flow != .direct else { return means }
+    guard kind.takesTokensOfClients else { return means }
     // Backends give developer tokens; user pools do not.
     if plan.backend.issuer == nil { means.append(.token) }
     // Also where the backend cannot link them: they go to Cognito alone ("alone": true).
@@ -21,13 +21,7 @@ extension Profile {
 
   /// Why a `login` does not fit this profile; checked before any call.
   public func refusal(of login: LoginRequest) -> ProtocolError? {
-    if let error = refusalWithoutPool(of: login) { return error }
-    if login.customRoleARN != nil, plan.flow == .basic {
-      return ProtocolError(
-        .invalidRequest,
-        "\"custom_role_arn\" belongs to the enhanced flow, and profile '\(settings.name)' has the "
-          + "basic one: its role is role_arn")
-    }
+    if let error = kind.refusal(of: login, in: self) { return error }
     if login.metadata != nil || login.validationData != nil, let error = refusalOfMetadata {
       return error
     }
@@ -60,9 +54,10 @@ extension Profile {
           .invalidRequest,
           "profile '\(settings.name)' has a \(provider.words.own): it takes no developer token")
       }
-      return refusal(of: identityID) ?? refusal(of: token, for: identityID)
+      return kind.refusal(of: identityID, in: self)
+        ?? kind.refusal(of: token, for: identityID, in: self)
     case .logins(let logins, let identityID, let isAlone):
-      return refusal(of: logins) ?? identityID.flatMap(refusal)
+      return refusal(of: logins) ?? identityID.flatMap { kind.refusal(of: $0, in: self) }
         ?? (isAlone ? nil : refusalOfLinking(logins, identityID))
     }
   }
@@ -91,7 +86,7 @@ extension Profile {
             + "'\(settings.name)': only the profile's backend may name a user of that provider")
       }
       // credd did not ask for the tokens of a client, and the user has not confirmed them.
-      if let issuer = plan.backend.issuer ?? plan.link,
+      if let issuer = userIssuer,
         ownLoginsKeys(issuer).contains(where: { $0.lowercased() == provider.lowercased() })
       {
         return ProtocolError(
@@ -115,14 +110,6 @@ extension Profile {
     return [issuer.loginsKey]
       + [plan.providerName, pools?.loginsKey(.original), pools?.loginsKey(.updated)]
       .compactMap(\.self)
-  }
-
-  private func refusal(of identityID: IdentityID) -> ProtocolError? {
-    guard let pool, identityID.region != pool.region else { return nil }
-    return ProtocolError(
-      .invalidRequest,
-      "\"identity_id\" is of region \(identityID.region.quoted), and the pool of profile "
-        + "'\(settings.name)' of \(pool.region)")
   }
 
   /// Why logins cannot go to the backend, or with the provider's token, to be linked.
@@ -154,7 +141,7 @@ extension Profile {
   /// Cognito takes ten logins of a user, and the profile needs some of them.
   private func refusal(ofCount count: Int) -> ProtocolError? {
     let taken = [
-      backend?.kind.addsLogin ?? false, plan.link != nil, plan.tokenFileProvider != nil,
+      backend?.kind.addsLogin ?? false, link != nil, plan.tokenFileProvider != nil,
     ]
     .count { $0 }
     let free = Limits.Upstream.logins - taken
@@ -163,23 +150,6 @@ extension Profile {
       .invalidRequest,
       "\"logins\" must be at most \(free) in profile '\(settings.name)': Cognito takes "
         + "\(Limits.Upstream.logins) of a user, and \(taken) of them are the profile's own")
-  }
-
-  /// In the basic flow only the token says whose it is: STS is not told the IdentityId.
-  private func refusal(of token: DeveloperToken, for identityID: IdentityID) -> ProtocolError? {
-    // Cognito would not refuse the token: it would give credentials of the other pool.
-    if let audience = token.audience.flatMap({ try? IdentityPoolID($0) }), audience != pool {
-      return ProtocolError(
-        .tokenRejected,
-        "\"token\" is for another identity pool than that of profile '\(settings.name)'")
-    }
-    switch token.subject {
-    case identityID: return nil
-    case nil where plan.flow == .enhanced: return nil
-    default:
-      return ProtocolError(
-        .tokenRejected, "\"token\" is not a token of Cognito for the identity \"identity_id\"")
-    }
   }
 
   private var refusalOfHost: ProtocolError? {

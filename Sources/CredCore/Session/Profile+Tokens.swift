@@ -7,21 +7,9 @@ extension Profile {
   public func tokenKind(
     _ asked: TokenKind?, holdsToken: Bool
   ) throws(ProtocolError) -> TokenKind {
-    guard source == nil else {
-      var error = ProtocolError(
-        .accessDenied,
-        "profile '\(settings.name)' hands out no tokens: it is derived, and a token opens all that its "
-          + "source may do")
-      error.reason = SignInReason.derivedProfile
-      throw error
-    }
-    guard directRole == nil || asked != .developer else {
-      throw .invalid(
-        "profile '\(settings.name)' has no identity pool (flow = direct), and so no developer tokens"
-      )
-    }
+    if let error = kind.refusal(ofToken: asked, in: self) { throw error }
     let asked = try settings.vendCredentials ? asked : narrowedKind(asked)
-    guard plan.backend.issuer != nil || plan.link != nil else {
+    guard userIssuer != nil else {
       guard asked == nil || asked == .developer else {
         throw .invalid(
           "profile '\(settings.name)' has no provider of users, and so no tokens of the kind "
@@ -70,7 +58,7 @@ extension Profile {
 
   /// Why a program does not get this access token; nil if it may.
   public func refusal(ofVending token: HeldProviderToken) -> ProtocolError? {
-    guard let issuer = plan.backend.issuer ?? plan.link, issuer.traits.marksAccountTokens else {
+    guard let issuer = userIssuer, issuer.traits.marksAccountTokens else {
       return nil
     }
     guard token.mayChangeAccount, !settings.vendTokens.contains(.account) else { return nil }

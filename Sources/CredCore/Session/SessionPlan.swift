@@ -19,38 +19,34 @@ public struct SessionPlan: Sendable, Equatable {
   }
 
   public var backend: BackendTrust
+  public internal(set) var way: PlannedWay
   @Boxed private var ownKeys: OwnKeys?
-  /// The key of a developer token in `Logins`; it depends on the partition.
-  public var developerLoginKey: String
-  /// The provider whose sign-ins are linked to the user of the backend; nil without such a
-  /// provider.
-  @Boxed public internal(set) var link: ProviderIssuer? = nil
-  /// Nil for a profile with an identity of its own.
-  @Boxed public internal(set) var derived: DerivedPlan? = nil
   // Small fields come last: a session's other small values fill the rest of their word.
-  public var flow: ProfileSettings.Flow
-  /// Unauthenticated identities are allowed.
-  public var allowsGuests: Bool
   /// Whether a provider's access token is kept, so that programs can have it.
   public var keepsAccessToken: Bool
-  /// Whether there is no identity pool: sessions hold a provider's tokens, and get no credentials.
-  public internal(set) var givesTokensAlone = false
 
   /// Whether a session signs in without a `login`.
   public var worksUnattended: Bool { backend == .host || tokenFileProvider != nil }
 
   public init(
-    backend: BackendTrust, flow: ProfileSettings.Flow = .enhanced, allowsGuests: Bool = false,
-    tokenFileProvider: String? = nil,
-    developerLoginKey: String = "cognito-identity.amazonaws.com", keepsAccessToken: Bool = false
+    backend: BackendTrust, way: PlannedWay, tokenFileProvider: String? = nil,
+    keepsAccessToken: Bool = false
   ) {
     _ownKeys = Boxed(wrappedValue: nil)
     self.backend = backend
-    self.flow = flow
-    self.allowsGuests = allowsGuests
-    self.developerLoginKey = developerLoginKey
+    self.way = way
     self.keepsAccessToken = keepsAccessToken
     self.tokenFileProvider = tokenFileProvider
+  }
+
+  /// Of an identity pool.
+  public init(
+    backend: BackendTrust, flow: PoolPlan.Flow = .enhanced, allowsGuests: Bool = false,
+    tokenFileProvider: String? = nil, keepsAccessToken: Bool = false
+  ) {
+    self.init(
+      backend: backend, way: .pool(PoolPlan(flow, allowsGuests: allowsGuests)),
+      tokenFileProvider: tokenFileProvider, keepsAccessToken: keepsAccessToken)
   }
 }
 

@@ -163,7 +163,7 @@ public struct ConfigurationInspection {
 
   private mutating func check(_ profile: ProfileSettings) {
     var setting = Setting(section: "profile \(profile.name)")
-    if profile.readsPolicyFirst {
+    if profile.way.readsPolicyFirst {
       checkReadPolicy(profile, &setting)
     } else {
       check(profile.policyFile, .text(.lines), &setting, "policy_file")
@@ -195,7 +195,9 @@ public struct ConfigurationInspection {
     guard reading.configuration != nil else { return }
     guard !isOwn else { return }
     // Without lists, a derived profile admits the users that its source admits.
-    guard !profile.isDerived, AccessRule(profile, groupID: { _ in nil }).isOpen else { return }
+    guard !profile.way.inheritsAccess, AccessRule(profile, groupID: { _ in nil }).isOpen else {
+      return
+    }
     guard !profile.allowUsers.contains(AccessRule.everybody) else { return }
     setting.key = ""
     warn(

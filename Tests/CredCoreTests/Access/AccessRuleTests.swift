@@ -8,7 +8,7 @@ struct AccessRuleTests {
     users: [String] = [], groups: [String] = [], units: [String] = [],
     executables: [String] = [], impersonate: [String] = []
   ) -> AccessRule {
-    var profile = ProfileSettings(name: "work", identityPoolID: Samples.poolText)
+    var profile = ProfileSettings(name: "work", way: .pool(PoolSettings(id: Samples.poolText)))
     profile.allowUsers = users
     profile.allowGroups = groups
     profile.allowUnits = units

@@ -61,17 +61,18 @@ struct ConfigurationExampleTests {
     expect(
       configuration.backends, equals: ["corp": BackendSettings(name: "corp", kind: http)])
 
-    var work = ProfileSettings(name: "work", identityPoolID: examplePool)
-    work.developerProvider = "login.example.app"
+    var pool = PoolSettings(id: examplePool)
+    pool.developerProvider = "login.example.app"
+    pool.session.roleARN = "arn:aws:iam::123456789012:role/custom"
+    pool.cognitoEndpoint = try HTTPURL("http://127.0.0.1:4599")
+    var work = ProfileSettings(name: "work", way: .pool(pool))
     work.backend = "corp"
-    work.roleARN = "arn:aws:iam::123456789012:role/custom"
     work.allowUsers = ["alice", "bob"]
     work.allowGroups = ["developers"]
     work.allowUnits = ["billing.service"]
-    work.cognitoEndpoint = try HTTPURL("http://127.0.0.1:4599")
     expect(configuration.profiles, equals: ["work": work])
     expect(configuration.backend(of: work)?.type, equals: .http)
-    expect(work.region, equals: "us-east-1")
+    expect(pool.region, equals: "us-east-1")
   }
 
   private static let root = URL(filePath: #filePath).deletingLastPathComponent()
@@ -157,7 +158,7 @@ struct ConfigurationExampleTests {
     }
     try check(ConfigurationSchema.daemon, DaemonSettings())
     try check(ConfigurationSchema.backend, BackendDraft())
-    try check(ConfigurationSchema.profile, ProfileSettings(name: "p", identityPoolID: examplePool))
+    try check(ConfigurationSchema.profile, ProfileDraft(name: "p"))
     try check(
       ConfigurationSchema.socket,
       SocketSettings(

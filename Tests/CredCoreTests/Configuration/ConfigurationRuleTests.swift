@@ -127,14 +127,14 @@ struct ConfigurationRuleTests {
   @Test func warnsAboutShortDurations() {
     let basic = "flow = basic\n\(Self.role)\n"
     expect(problems(inProfile: basic + "duration = 30m").isEmpty)
-    expect(profile(basic + "duration = 12h")?.duration, equals: .seconds(43_200))
+    expect(profile(basic + "duration = 12h")?.way.session?.duration, equals: .seconds(43_200))
     expect(
       problems(inProfile: basic + "duration = 29m59s"),
       equals: [
         "credd.conf:5: warning: duration: under 30m, clients that refresh 15m before expiration "
           + "ask all the time"
       ])
-    expect(profile(basic + "duration = 15m")?.duration, equals: .seconds(900))
+    expect(profile(basic + "duration = 15m")?.way.session?.duration, equals: .seconds(900))
     expect(
       problems(inProfile: basic + "duration = 1h500ms"),
       equals: [
@@ -374,7 +374,9 @@ struct ConfigurationRuleTests {
       backend = sample
       """
     let configuration = try #require(reading(text).configuration)
-    let needing = configuration.profiles.values.filter(configuration.needsUserName).map(\.name)
+    let needing = try configuration.profiles.values.filter {
+      try Profile($0, in: configuration) { _ in nil }.needsUserName
+    }.map(\.name)
     expect(needing.sorted(), equals: ["a", "c"])
   }
 }

@@ -30,7 +30,7 @@ struct ConfigurationValueTests {
     ("yes", true), ("true", true), ("on", true), ("no", false), ("false", false), ("off", false),
   ])
   func switches(text: String, isOn: Bool) {
-    expect(profile("guest = \(text)")?.guest, equals: isOn)
+    expect(profile("guest = \(text)")?.pool?.guest, equals: isOn)
   }
 
   @Test(arguments: [
@@ -94,7 +94,7 @@ struct ConfigurationValueTests {
   func identityPools(id: String, region: String) {
     let profile = reading("[profile p]\nidentity_pool_id = \(id)\n").configuration?.profiles["p"]
     expect(profile?.identityPoolID, equals: id)
-    expect(profile?.region, equals: region)
+    expect(profile?.pool?.region, equals: region)
   }
 
   @Test(arguments: [

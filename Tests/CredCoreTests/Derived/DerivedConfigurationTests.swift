@@ -36,13 +36,17 @@ struct DerivedConfigurationTests {
       """
     let settings = try #require(
       reading(derivedText(lines), policies: [:]).configuration?.profiles["narrow"])
-    expect(settings.isDerived && settings.derived.source == "work")
-    expect(settings.duration, equals: .seconds(1200))
-    expect(settings.regionOfSTS, equals: "eu-west-1")
-    expect(settings.derived.externalID, equals: "secret-of-theirs")
-    expect(settings.derived.tags.map(\.name), equals: ["team", "uid"])
-    expect(settings.derived.transitiveTags, equals: ["team"])
-    expect(settings.derived.sourceIdentity?.text, equals: "{user}")
+    guard case .derived(let derived) = settings.way else {
+      Issue.record("\(settings.way)")
+      return
+    }
+    expect(derived.source, equals: "work")
+    expect(derived.session.duration, equals: .seconds(1200))
+    expect(derived.region, equals: "eu-west-1")
+    expect(derived.externalID, equals: "secret-of-theirs")
+    expect(derived.tags.map(\.name), equals: ["team", "uid"])
+    expect(derived.transitiveTags, equals: ["team"])
+    expect(derived.sourceIdentity?.text, equals: "{user}")
   }
 
   @Test(arguments: [
@@ -217,8 +221,8 @@ struct DerivedConfigurationTests {
     var reader = ConfigurationReader(
       environment: { _ in nil }, policyFile: { _ in .success([]) }, diagnostics: lines.diagnostics)
     let former = ConfigurationSchema.profile.filter { $0.reference.name != "source_profile" }
-    var settings = ProfileSettings(name: "narrow", identityPoolID: "")
-    reader.assign(former, from: lines.document.sections[0], to: &settings)
+    var draft = ProfileDraft(name: "narrow")
+    reader.assign(former, from: lines.document.sections[0], to: &draft)
     expect(reader.diagnostics.hasErrors)
     expect(
       reader.diagnostics.inOrder().first?.description.hasPrefix(

@@ -268,9 +268,8 @@ struct LoginsKeyTests {
   // MARK: A linked sign-in
 
   @Test func aLinkedSignInStaysLinked() {
-    var plan = SessionPlan(backend: .password)
-    plan.link = Fixtures.issuer
-    var session = SessionDriver(plan: plan)
+    let way = PlannedWay.pool(PoolPlan(link: Fixtures.issuer))
+    var session = SessionDriver(plan: SessionPlan(backend: .password, way: way))
     session.signIn("alice")
     session.forgetAll()
     session.login(fixtures.poolSignIn(at: session.now, form: .updated))

@@ -77,9 +77,10 @@ extension SessionDriver {
 
   /// A session of a profile that gives a user pool's tokens alone, without a sign-in.
   static func ofTokensAlone(seed: UInt64 = 1) -> SessionDriver {
-    var plan = SessionPlan(backend: .provider(Fixtures.issuer), keepsAccessToken: true)
-    plan.givesTokensAlone = true
-    return SessionDriver(plan: plan, seed: seed)
+    SessionDriver(
+      plan: SessionPlan(
+        backend: .provider(Fixtures.issuer), way: .tokens, keepsAccessToken: true),
+      seed: seed)
   }
 
   /// A user of a pool signs in, and gets credentials.

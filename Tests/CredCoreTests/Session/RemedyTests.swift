@@ -253,10 +253,10 @@ struct SignInRemedyTests {
   /// Whatever fails, and however often, a sign-in comes to an end with one answer.
   @Test(
     arguments: [SessionPlan.BackendTrust.none, .host, .password],
-    [ProfileSettings.Flow.enhanced, .basic]
+    [PoolPlan.Flow.enhanced, .basic]
   )
   func aSignInEndsWithEveryFailure(
-    _ backend: SessionPlan.BackendTrust, _ flow: ProfileSettings.Flow
+    _ backend: SessionPlan.BackendTrust, _ flow: PoolPlan.Flow
   ) {
     let signIns = [
       fixtures.clientToken(), fixtures.logins(Fixtures.facebook), fixtures.password("alice"),

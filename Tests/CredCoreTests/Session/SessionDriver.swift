@@ -22,7 +22,7 @@ struct SessionDriver {
 
   init(
     _ backend: SessionPlan.BackendTrust = .host, guests: Bool = false,
-    flow: ProfileSettings.Flow = .enhanced, tokenFileProvider: String? = nil,
+    flow: PoolPlan.Flow = .enhanced, tokenFileProvider: String? = nil,
     identityID: IdentityID? = nil, seed: UInt64 = 1
   ) {
     self.init(

@@ -36,9 +36,7 @@ struct SessionWalk {
   /// - Parameter restarts: whether the daemon is killed now and then.
   init(_ plan: SessionPlan, seed: UInt64, restarts: Bool = false) {
     self.restarts = restarts
-    session = SessionDriver(
-      plan.backend, guests: plan.allowsGuests, flow: plan.flow,
-      tokenFileProvider: plan.tokenFileProvider, seed: seed)
+    session = SessionDriver(plan: plan, seed: seed)
     generator = SeededGenerator(seed: seed ^ 0xABCD)
   }
 
@@ -147,10 +145,13 @@ struct SessionWalk {
     var plan = session.machine.plan
     let change: ProfileChange = pick([.nothingHeld, .credentials, .backend, .identity])
     switch change {
-    case .credentials: plan.flow = pick([.basic, .enhanced])
+    case .credentials:
+      plan.way = .pool(PoolPlan(pick([.basic, .enhanced]), allowsGuests: plan.allowsGuests))
     case .identity:
       plan.backend = pick([.none, .host, .password, .provider(Fixtures.issuer)])
-      plan.allowsGuests = Bool.random(using: &generator)
+      plan.way = .pool(
+        PoolPlan(
+          plan.flow == .basic ? .basic : .enhanced, allowsGuests: .random(using: &generator)))
       formerCalls = lastCall
     default: break
     }

@@ -376,9 +376,7 @@ struct ProfileChangeTests {
     session.finish(fixtures.token())
     let exchange = session.openCalls.keys.max() ?? 0
     session.forgetAll()
-    var basic = plan
-    basic.flow = .basic
-    session.send(.profileChanged(basic, .credentials))
+    session.send(.profileChanged(SessionPlan(backend: .host, flow: .basic), .credentials))
     session.finish(call: exchange, fixtures.credentials())
     expect(session.machine.credentials == nil)
     expect(session.answer(to: get) == nil)

@@ -82,6 +82,6 @@ enum SnapshotStory: String, CaseIterable {
 func fullProfile(_ lines: String = "", backend: String = "") throws -> Profile {
   let configuration = reading(backend + plainProfile + lines).configuration ?? Configuration()
   let settings =
-    configuration.profiles["p"] ?? ProfileSettings(name: "broken", identityPoolID: "")
+    configuration.profiles["p"] ?? ProfileSettings(name: "broken", way: .pool(PoolSettings()))
   return try Profile(settings, in: configuration) { _ in nil }
 }

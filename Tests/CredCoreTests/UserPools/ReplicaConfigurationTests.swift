@@ -60,7 +60,7 @@ struct ReplicaConfigurationTests {
     settings.userPoolID = "eu-west-1_AbCdEf123"
     settings.clientID = "1example23456789"
     settings.replicaRegion = "eu-central-1"
-    var profile = ProfileSettings(name: "p", identityPoolID: "")
+    var profile = ProfileSettings(name: "p", way: .tokens)
     profile.fips = false
     let plain = try settings.replicaHost(in: profile)
     profile.fips = true

@@ -254,7 +254,7 @@ struct ProfileSectionsTests {
       [ConfigurationSource(name: "credd.conf", bytes: Array((text + backend).utf8))],
       environment: { _ in nil })
     expect(reading.diagnostics, equals: [])
-    expect(reading.configuration?.profiles["default"]?.guest == true)
+    expect(reading.configuration?.profiles["default"]?.pool?.guest == true)
     expect(reading.configuration?.profiles["default"]?.backend, equals: "NAME")
   }
 
@@ -288,7 +288,7 @@ struct ProfileSectionsTests {
   @Test(arguments: [("true", true), ("false", false)])
   func guestsFollowTheFile(_ written: String, _ allowed: Bool) throws {
     let file = MobileFiles.outputs(guests: written)
-    expect(try configuration(file, name: "w")?.profiles["w"]?.guest, equals: allowed)
+    expect(try configuration(file, name: "w")?.profiles["w"]?.pool?.guest, equals: allowed)
     expect(try sections(file).contains("\nguest = \(allowed ? "yes" : "no")\n"))
   }
 

@@ -3,11 +3,11 @@ extension ConfigurationReader {
   mutating func warnOfWaysRound(_ profile: DerivedProfile) {
     let root = profile.root
     // Without credentials there is nothing to go round, and that is an error.
-    guard root.hasCredentialsOfItsOwn else { return }
+    guard root.way.hasCredentialsOfItsOwn else { return }
     warnOfSources(of: profile)
     warnOfStrangers(to: profile)
     // AmazonCognitoUnAuthedIdentitiesSessionPolicy has no action of STS.
-    if root.guest, root.flow == .enhanced {
+    if case .pool(let pool) = root.way, pool.guest, pool.flow == .enhanced {
       diagnostics.warning(
         at: profile.position,
         "source_profile: guests of [profile \(root.name)] get no credentials here: Cognito's own policy "
@@ -19,7 +19,7 @@ extension ConfigurationReader {
   /// socket with a cap has the profile and not its source, that socket binds its users: no warning.
   private mutating func warnOfSources(of profile: DerivedProfile) {
     let settings = profile.settings
-    guard settings.binds else { return }
+    guard profile.derived.binds else { return }
     let callers = AllowedCallers([settings] + profile.sources)
     for (index, source) in profile.sources.enumerated() where source.vendCredentials {
       guard callers.are(within: AllowedCallers(profile.sources[index...])),
@@ -47,7 +47,7 @@ extension ConfigurationReader {
   /// Other profiles by which the same users get what one does not give.
   mutating func checkWithheld() {
     let profiles = configuration.profiles.sorted { $0.key < $1.key }.map(\.value)
-      .filter(\.hasCredentialsOfItsOwn)
+      .filter(\.way.hasCredentialsOfItsOwn)
     let open = Dictionary(
       grouping: profiles.filter(\.vendCredentials).map { ($0, AllowedCallers([$0])) },
       by: { SharedIdentity($0.0) })
@@ -83,9 +83,13 @@ private struct SharedIdentity: Hashable {
   let user: String?
 
   init(_ profile: ProfileSettings) {
-    pool = profile.flow == .direct ? profile.roleARN ?? "" : profile.identityPoolID
-    provider = profile.developerProvider
-    user = provider == nil ? profile.backend : profile.userIdentifier.text
+    guard case .pool(let pool) = profile.way else {
+      (self.pool, provider) = (profile.way.session?.roleARN ?? "", nil)
+      user = profile.backend
+      return
+    }
+    (self.pool, provider) = (pool.id, pool.developerProvider)
+    user = provider == nil ? profile.backend : pool.userIdentifier.text
   }
 }
 
@@ -95,10 +99,10 @@ extension SocketSettings {
   }
 }
 
-extension ProfileSettings {
-  /// Whether a derived profile takes more from its users than the source's credentials would.
+extension DerivedSettings {
+  /// Whether it takes more from its users than the source's credentials would.
   fileprivate var binds: Bool {
-    roleARN == nil || policyFile != nil || !policyARNs.isEmpty || !derived.tags.isEmpty
-      || derived.sourceIdentity != nil
+    session.roleARN == nil || session.policyFile != nil || !session.policyARNs.isEmpty
+      || !tags.isEmpty || sourceIdentity != nil
   }
 }

@@ -12,22 +12,24 @@ public struct DirectRole: Sendable, Equatable {
   private let duration: Int
   private let policyARNs: [String]
 
-  /// Nil for another flow.
-  ///
   /// - Throws: for values that the configuration reader has refused already.
-  init?(_ settings: ProfileSettings, in configuration: Configuration) throws(InvalidInput) {
-    guard settings.flow == .direct, !settings.isDerived else { return nil }
-    guard let arn = settings.roleARN else {
+  init(
+    _ session: RoleSessionSettings, at sts: STS, in configuration: Configuration
+  ) throws(InvalidInput) {
+    guard let arn = session.roleARN else {
       throw InvalidInput(field: "role_arn", reason: "is missing")
     }
     self.arn = arn
-    sts = try settings.sts(in: settings.region)
-    let file = try configuration.policy(of: settings)
+    self.sts = sts
+    let file = try configuration.policy(of: session)
     (policy, policyName) = (file?.policy, file?.name)
-    sessionName = settings.roleSessionName
-    duration = Int(settings.roleDuration.inSeconds)
-    policyARNs = settings.policyARNs
+    sessionName = session.name
+    duration = Int(session.lifetime.inSeconds)
+    policyARNs = session.policyARNs
   }
+
+  /// Whether a uid without a name cannot have it.
+  var needsUserName: Bool { sessionName.needsUserName || policy?.needsUserName ?? false }
 
   /// The parameters of AssumeRoleWithWebIdentity for one user.
   ///
@@ -67,23 +69,11 @@ public struct DirectRole: Sendable, Equatable {
   private static let nameKey = "role_session_name"
 }
 
-extension ProfileSettings {
-  /// The key of the token file's login among a session's logins. Without an identity pool no logins map
-  /// goes out, and any key will do.
-  var tokenFileProvider: String? {
-    guard flow == .direct else { return webIdentityProvider }
-    return webIdentityTokenFile.map { _ in "web_identity_token_file" }
-  }
-
-  /// Whether its policy is read with the configuration, and not before each call.
-  public var readsPolicyFirst: Bool { isDerived || flow == .direct }
-}
-
 extension Held {
   /// The user's issuer and subject in one text. Nil with an identity pool: there the IdentityId names the
   /// user.
   func user(_ plan: SessionPlan) -> String? {
-    guard plan.flow == .direct else { return nil }
+    guard case .role = plan.way else { return nil }
     if let session = state.providerSession {
       return "\(session.issuer.url) \(session.subject ?? session.username)"
     }

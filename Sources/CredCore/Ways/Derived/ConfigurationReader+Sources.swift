@@ -3,6 +3,7 @@ extension ConfigurationReader {
   /// A derived profile with the profiles above it.
   struct DerivedProfile {
     let settings: ProfileSettings
+    let derived: DerivedSettings
     let section: INISection
     /// The nearest first.
     let sources: [ProfileSettings]
@@ -11,18 +12,20 @@ extension ConfigurationReader {
 
     /// The profile that says how STS is reached.
     var place: ProfileSettings {
-      ([settings] + sources).first { $0.isDerived && $0.hasOwnPlace } ?? root
+      ([settings] + sources).first { $0.way.derived?.hasOwnPlace ?? false } ?? root
     }
 
     var position: SourcePosition { section.position(of: "source_profile") }
   }
 
-  mutating func checkSources(_ sections: [(profile: ProfileSettings, section: INISection)]) {
+  mutating func checkSources() {
     var places: Set<String> = []
-    for (settings, section) in sections {
-      guard let sources = sources(of: settings, section), let root = sources.last else { continue }
+    for (settings, section, _) in profileSections {
+      guard let derived = settings.way.derived, let sources = sources(of: settings, section),
+        let root = sources.last
+      else { continue }
       let profile = DerivedProfile(
-        settings: settings, section: section, sources: sources, root: root)
+        settings: settings, derived: derived, section: section, sources: sources, root: root)
       places.insert(profile.place.name)
       checkRoot(of: profile)
       checkRole(of: profile)
@@ -42,7 +45,7 @@ extension ConfigurationReader {
     let position = section.position(of: "source_profile")
     let most = Limits.Upstream.derivedProfiles
     var (names, sources) = ([profile.name], [ProfileSettings]())
-    var next = profile.derived.source
+    var next = profile.way.derived?.namedSource
     while let name = next {
       guard let source = configuration.profiles[name] else {
         let lack = lack(of: name, for: profile)
@@ -66,7 +69,7 @@ extension ConfigurationReader {
       }
       names.append(name)
       sources.append(source)
-      next = source.derived.source
+      next = source.way.derived?.namedSource
     }
     return sources.isEmpty ? nil : sources
   }
@@ -79,10 +82,7 @@ extension ConfigurationReader {
 
   private mutating func checkRoot(of profile: DerivedProfile) {
     let root = profile.root
-    // A pool's id that is wrong counts as present, and one that is missing is an error.
-    guard root.identityPoolID.isEmpty, root.flow == .enhanced, !root.vendTokens.isEmpty,
-      positions["profile \(root.name)/identity_pool_id"] == nil
-    else { return }
+    guard case .tokens = root.way, !root.vendTokens.isEmpty else { return }
     diagnostics.error(
       at: profile.position,
       "source_profile: [profile \(root.name)] gives tokens alone, and no credentials; name a profile "
@@ -92,9 +92,11 @@ extension ConfigurationReader {
   /// A policy belongs to one session, and another role's session has none of it.
   private mutating func checkRole(of profile: DerivedProfile) {
     guard profile.section["role_arn"] != nil else { return }
-    for source in profile.sources where source.isDerived || source.flow != .enhanced {
-      guard source.policyFile != nil || !source.policyARNs.isEmpty else { continue }
-      let key = source.policyFile == nil ? "policy_arns" : "policy_file"
+    for source in profile.sources where source.way.appliesPolicies {
+      guard let session = source.way.session,
+        session.policyFile != nil || !session.policyARNs.isEmpty
+      else { continue }
+      let key = session.policyFile == nil ? "policy_arns" : "policy_file"
       diagnostics.error(
         at: profile.section.position(of: "role_arn"),
         "role_arn: the role would leave '\(key)' of [profile \(source.name)] behind; assume it from a "
@@ -106,8 +108,9 @@ extension ConfigurationReader {
   private mutating func checkLife(of profile: DerivedProfile) {
     let section = profile.section
     guard section["duration"] != nil, section["role_arn"] == nil,
-      let source = profile.sources.first, source.isDerived, source.roleARN == nil,
-      let duration = source.duration, duration < Derivation.leastDurationOfSource
+      let source = profile.sources.first, let session = source.way.derived?.session,
+      session.roleARN == nil, let duration = session.duration,
+      duration < Derivation.leastDurationOfSource
     else { return }
     diagnostics.error(
       at: section.position(of: "duration"),
@@ -118,14 +121,14 @@ extension ConfigurationReader {
   /// Credentials are of no use in another partition than their own.
   private mutating func checkPartition(of profile: DerivedProfile) {
     let section = profile.section
-    let region = profile.root.region
+    let region = profile.root.way.region
     guard !region.isEmpty else { return }
     let place = "the source's region"
-    if let own = profile.settings.regionOfSTS {
+    if let own = profile.derived.region {
       refuse(
         own, AWSPartition(region: own).rawValue, region, of: place, at: "region", section)
     }
-    checkPartition(of: profile.settings, region, of: place, section)
+    checkPartition(of: profile.derived.session, region, of: place, section)
   }
 
   /// GetScopedCredentials is "not available on the STS Global endpoint" (botocore's model of 2026-11-19),
@@ -150,18 +153,14 @@ extension ConfigurationReader {
       diagnostics.warning(at: position, "sts_endpoint: has no effect in the enhanced flow")
     }
   }
+}
 
-  mutating func readPolicy(of profile: ProfileSettings, _ section: INISection) {
-    guard let path = profile.policyFile, configuration.policies[path] == nil else { return }
-    let position = section.position(of: "policy_file")
-    do throws(InvalidValue) {
-      let policy = try SessionPolicy(policyFile(path).get())
-      configuration.policies[path] = policy
-      for warning in policy.warnings {
-        diagnostics.warning(at: position, "policy_file: '\(path)': \(warning)")
-      }
-    } catch {
-      diagnostics.error(at: position, "policy_file: '\(path)' \(error.message)")
-    }
+extension WaySettings {
+  fileprivate var derived: DerivedSettings? {
+    if case .derived(let derived) = self { derived } else { nil }
   }
+}
+
+extension DerivedSettings {
+  fileprivate var namedSource: String? { source.isEmpty ? nil : source }
 }

@@ -35,7 +35,7 @@ extension Derivation {
     _ reply: SignedReply, _ hop: RoleHop, sessionName: String?, _ now: WallTime
   ) -> DerivedFault? {
     guard hop.isOwn(reply.sessionARN, sessionName: sessionName) else { return .otherSession }
-    let asked = duration ?? ProfileSettings.standardRoleDuration
+    let asked = duration ?? RoleSessionSettings.standardDuration
     return reply.credentials.expiration - now > asked + Self.margin ? .late : nil
   }
 }

@@ -1,13 +1,16 @@
-/// The keys of a profile that takes its credentials from another one. `policy_file`, `duration`, `role_arn`
-/// and their kin are those of ``ProfileSettings``.
+/// The keys of a profile that takes its credentials from another one.
 public struct DerivedSettings: Sendable, Equatable {
   /// The family of keys with the session's tags.
   static let tag = "session_tags."
 
   static func isTag(_ key: String) -> Bool { key.hasPrefix(tag) }
 
-  /// The profile whose credentials sign the call; nil for a profile with an identity of its own.
-  public var source: String?
+  /// The profile whose credentials sign the call; empty where the value is wrong.
+  public var source = ""
+  /// The role that is assumed, or the limits of what the source's own session may do.
+  public var session = RoleSessionSettings()
+  /// That of STS; nil for the source's.
+  public var region: String?
   /// For CloudTrail; 2 to 256 characters of ASCII.
   public var description: String?
   /// AssumeRole's ExternalId.
@@ -18,8 +21,9 @@ public struct DerivedSettings: Sendable, Equatable {
   public var transitiveTags: [String] = []
   /// The identity of the user that stays in every session which follows.
   public var sourceIdentity: Template?
-  /// Whether it says by itself how STS is reached, if only by `fips = no`.
-  public var namesPlace = false
+  /// Whether it says by itself how STS is reached, if only by `fips = no`. Else it reaches STS as its
+  /// source does.
+  public var hasOwnPlace = false
 
   public init() {}
 
@@ -39,16 +43,6 @@ public struct DerivedSettings: Sendable, Equatable {
     let syntax = ValueSyntax<Template>.template(length: length, where: \.isSessionTagText)
     tags.append(NamedTemplate(name, try syntax.read(value)))
     tags.sort { $0.name < $1.name }
-  }
-}
-
-extension ProfileSettings {
-  /// Whether its credentials come from another profile's.
-  public var isDerived: Bool { derived.source != nil }
-
-  /// Whether it says by itself how STS is reached. Else a derived profile reaches it as its source does.
-  var hasOwnPlace: Bool {
-    derived.namesPlace || stsEndpoint != nil || fips || dualstack || caFile != nil || allowPlainHTTP
   }
 }
 

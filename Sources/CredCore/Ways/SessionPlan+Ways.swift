@@ -1,0 +1,34 @@
+/// What a session's plan answers by its way.
+extension SessionPlan {
+  /// Unauthenticated identities are allowed.
+  public var allowsGuests: Bool {
+    if case .pool(let plan) = way { plan.allowsGuests } else { false }
+  }
+
+  /// The key of a developer token in `Logins`; it depends on the partition.
+  public var developerLoginKey: String {
+    if case .pool(let plan) = way {
+      plan.developerLoginKey
+    } else {
+      AWSPartition.loginsKey(region: "")
+    }
+  }
+
+  /// The provider whose sign-ins are linked to the user of the backend; nil without such a provider.
+  public var link: ProviderIssuer? { if case .pool(let plan) = way { plan.link } else { nil } }
+
+  /// Nil for a profile with an identity of its own.
+  public var derived: DerivedPlan? { if case .derived(let plan) = way { plan } else { nil } }
+
+  /// Whether sessions hold a provider's tokens, and get no credentials.
+  public var givesTokensAlone: Bool { if case .tokens = way { true } else { false } }
+
+  /// How a token is exchanged for credentials.
+  var flow: FlowWord {
+    switch way {
+    case .pool(let plan): plan.flow == .basic ? .basic : .enhanced
+    case .role: .direct
+    case .tokens, .derived: .enhanced
+    }
+  }
+}
