@@ -162,7 +162,7 @@ final class Answers {
     // Only the user may read the text of an upstream about that user.
     let isOwner = turn.client.peer.uid == session.key.uid
     if let told = refusalOfRoot(error, session, turn) { return turn.refuse(told) }
-    if error.code == .signInRequired, session.source != nil, turn.client.http == nil {
+    if error.code == .signInRequired, session.followsSource, turn.client.http == nil {
       return turn.refuse(
         session.profile.signInRequired(
           isOwner ? error.message : error.forOthers.message,
@@ -203,7 +203,7 @@ final class Answers {
     told.message =
       "root has no session in '\(session.key.profile)'; \(who) one: run it without sudo, or sign in as "
       + "root with 'credctl login \(source)'"
-    if session.source != nil { told.reason = SignInReason.derivedProfile }
+    if session.followsSource { told.reason = SignInReason.derivedProfile }
     return told
   }
 

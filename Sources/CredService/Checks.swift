@@ -278,7 +278,7 @@ final class Checks {
   /// The session of a derived profile, which begins with its first request; nil where nobody is signed in
   /// to its source.
   private func derived(_ name: String, _ caller: Caller, _ now: Instant) -> Session? {
-    guard let profile = configuration[name], profile.source != nil,
+    guard let profile = configuration[name], !profile.hasSignIn,
       let root = held(profile.root.settings.name, caller, now), root.machine.mayRenew,
       case .session(let session) = admittance.session(of: profile, for: caller, now)
     else { return nil }
@@ -294,7 +294,7 @@ final class Checks {
     else { return false }
     if let step = CheckStep(sourceOf: session) {
       run.steps.insert(
-        step, at: run.steps.lastIndex { $0.name == session.derivedOperation } ?? run.steps.endIndex)
+        step, at: run.steps.lastIndex { $0.name == session.profile.operationOfSource } ?? run.steps.endIndex)
     }
     let expiration = session.machine.expiration?.iso8601
     let name = session.profile.checkedWant == .credentials ? "credentials" : "tokens"
@@ -310,9 +310,5 @@ final class Checks {
 
 extension Profile {
   /// What its sessions are renewed for.
-  fileprivate var checkedWant: Waiter.Want { plan.givesTokensAlone ? .idToken : .credentials }
-}
-
-extension Session {
-  fileprivate var derivedOperation: String? { profile.derivation?.operation }
+  fileprivate var checkedWant: Waiter.Want { plan.product.checkedWant }
 }

@@ -124,7 +124,7 @@ public struct SessionRecord: Sendable, Equatable {
       kept.held.leaveBackend()
       kept.held.link = nil
     }
-    if kept.held.link?.issuer != profile.plan.link
+    if kept.held.link?.issuer != profile.link?.plan.backend.issuer
       || linkFingerprint.map({ $0 != profile.link?.backendFingerprint }) ?? false
     {
       kept.held.link = nil

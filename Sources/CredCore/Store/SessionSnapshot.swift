@@ -98,7 +98,7 @@ extension Profile {
     case .logins: true
     case .tokenFile: plan.tokenFileProvider != nil
     case .provider: plan.backend.issuer != nil
-    case .source: plan.derived != nil
+    case .source: plan.followsSource
     }
   }
 }
@@ -176,14 +176,14 @@ extension SessionMachine {
 extension Held {
   /// Until when something can be given.
   fileprivate func servedUntil(_ plan: SessionPlan) -> Instant? {
-    plan.givesTokensAlone ? state.providerSession?.tokenEnd : credentials?.servableUntil
+    plan.product == .tokens ? state.providerSession?.tokenEnd : credentials?.servableUntil
   }
 
   /// Delays an overdue renewal of tokens, where a profile gives them alone.
   fileprivate mutating func delayOverdueTokens(
     _ plan: SessionPlan, _ now: Instant, _ jitter: Double
   ) {
-    guard plan.givesTokensAlone, case .signedIn(.provider(let session)) = state,
+    guard plan.product == .tokens, case .signedIn(.provider(let session)) = state,
       let due = renewed(plan)?.at, due <= now, let end = session.tokenEnd, end > now
     else { return }
     let start = SessionMachine.startOfOverdue(now, jitter, before: end)

@@ -14,8 +14,8 @@ extension Profile {
   public var root: Profile { source?.root ?? self }
 
   /// Whether the named profile is the source, or the source's own source.
-  public func isDerived(from profile: String) -> Bool {
-    source.map { $0.settings.name == profile || $0.isDerived(from: profile) } ?? false
+  public func follows(_ profile: String) -> Bool {
+    source.map { $0.settings.name == profile || $0.follows(profile) } ?? false
   }
 
   /// How many profiles it is derived from, one after another.
@@ -24,15 +24,23 @@ extension Profile {
   /// The provider at which users sign in, be it the backend or the linked one; nil without one.
   var userIssuer: ProviderIssuer? { plan.backend.issuer ?? link?.plan.backend.issuer }
 
-  /// Why it gives no credentials; nil where it does.
-  public var refusalOfCredentials: ProtocolError? { kind.refusalOfCredentials(in: self) }
-
   /// Why a user whom the provider has accepted gets nothing; nil if nothing is in the way.
   public func refusal(
     of signIn: AcceptedSignIn, for user: UnixUser, host: String
   ) -> UpstreamFailure? {
     kind.refusal(of: signIn, for: user, host: host)
   }
+
+  /// The name at AWS of the call that its source's credentials sign; nil without a source.
+  public var operationOfSource: String? { kind.operationOfSource }
+
+  /// From which key the key of credentials comes, and what narrows them: names and values for the journal.
+  public func origin(of credentials: Credentials?) -> [String: String] {
+    kind.origin(of: credentials)
+  }
+
+  /// Whether ID tokens may have another algorithm than those that Cognito takes.
+  public var takesEveryAlgorithm: Bool { kind.takesEveryAlgorithm }
 
   /// Where the configuration has the host of its STS from.
   public var stsOrigin: HostOrigin {

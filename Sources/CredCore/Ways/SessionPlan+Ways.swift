@@ -20,6 +20,12 @@ extension SessionPlan {
   /// Nil for a profile with an identity of its own.
   public var derived: DerivedPlan? { if case .derived(let plan) = way { plan } else { nil } }
 
+  /// What sessions hold, and are renewed for.
+  public var product: Product { if case .tokens = way { .tokens } else { .credentials } }
+
+  /// Whether sessions follow the sign-in of another one.
+  var followsSource: Bool { if case .derived = way { true } else { false } }
+
   /// Whether sessions hold a provider's tokens, and get no credentials.
   public var givesTokensAlone: Bool { if case .tokens = way { true } else { false } }
 

@@ -31,6 +31,8 @@ protocol WayKind: Sendable, Equatable {
   func refusal(
     of token: DeveloperToken, for identityID: IdentityID, in profile: Profile
   ) -> ProtocolError?
+  /// Whether ID tokens may have another algorithm than those that Cognito takes.
+  var takesEveryAlgorithm: Bool { get }
   /// Why a user whom the provider has accepted gets nothing; nil if nothing is in the way.
   func refusal(
     of signIn: AcceptedSignIn, for user: UnixUser, host: String
@@ -51,6 +53,10 @@ protocol WayKind: Sendable, Equatable {
   func report(
     _ credentials: Credentials?, naming mayName: (_ profile: String) -> Bool
   ) -> DerivedReport?
+  /// From which key the key of credentials comes, and what narrows them: names and values for the journal.
+  func origin(of credentials: Credentials?) -> [String: String]
+  /// The name at AWS of the call that the source's credentials sign; nil without a source.
+  var operationOfSource: String? { get }
   /// The regions that its keys name.
   var regions: [NamedRegion] { get }
   /// The settings that say how its STS is reached.
@@ -70,6 +76,7 @@ extension WayKind {
   func effective(_ settings: ProfileSettings) -> ProfileSettings { settings }
 
   var takesTokensOfClients: Bool { false }
+  var takesEveryAlgorithm: Bool { false }
   func refusal(of login: LoginRequest, in profile: Profile) -> ProtocolError? { nil }
   func refusal(of identityID: IdentityID, in profile: Profile) -> ProtocolError? { nil }
   func refusal(
@@ -85,6 +92,8 @@ extension WayKind {
   func report(
     _ credentials: Credentials?, naming mayName: (_ profile: String) -> Bool
   ) -> DerivedReport? { nil }
+  func origin(of credentials: Credentials?) -> [String: String] { [:] }
+  var operationOfSource: String? { nil }
   func place(of settings: ProfileSettings) -> ProfileSettings { settings }
   var regions: [NamedRegion] { [] }
   var regionKey: String { "identity_pool_id" }

@@ -53,7 +53,7 @@ extension Admittance {
       return []
     }
     return profiles(of: caller, behind: door).filter {
-      configuration[$0]?.isDerived(from: source.settings.name) ?? false
+      configuration[$0]?.follows(source.settings.name) ?? false
     }
   }
 

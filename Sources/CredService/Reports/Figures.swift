@@ -173,7 +173,7 @@ extension UpstreamCall {
     case .assumeRole: (Upstream.sts.label, "AssumeRoleWithWebIdentity")
     // The source counts the calls that it makes.
     case .renewSource: nil
-    case .derive: profile.derivation.map { (Upstream.sts.label, $0.operation) }
+    case .derive: profile.operationOfSource.map { (Upstream.sts.label, $0) }
     }
   }
 }

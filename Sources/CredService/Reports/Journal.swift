@@ -98,21 +98,9 @@ final class Journal {
       metadata["access_key_id"] = "\(key)"
     }
     if let identity = session.machine.identityID { metadata["identity"] = "\(identity)" }
-    metadata.merge(Self.origin(of: session)) { $1 }
+    let origin = session.profile.origin(of: session.machine.credentials?.credentials)
+    metadata.merge(origin.mapValues { "\($0)" }) { $1 }
     log.log(.credentialsRefreshed, .info, "\(session.given) refreshed", metadata)
-  }
-
-  /// From which key the key of a derived session comes, and what narrows it.
-  private static func origin(of session: Session) -> Logger.Metadata {
-    guard let source = session.profile.source, let derivation = session.profile.derivation else {
-      return [:]
-    }
-    let derived = session.machine.credentials?.credentials.session
-    var metadata: Logger.Metadata = ["source_profile": "\(source.settings.name)"]
-    metadata["source_access_key_id"] = derived?.sourceAccessKeyID.map { "\($0)" }
-    metadata["policy_sha256"] = derived?.policySHA256.map { "\($0)" }
-    metadata["role_arn"] = derivation.roleARN.map { "\($0)" }
-    return metadata
   }
 
   /// Makes no entry for a sign-in or a sign-out that a client asked for, because the request has an
@@ -263,5 +251,5 @@ extension SignInState {
 
 extension Session {
   /// What its profile gives.
-  fileprivate var given: String { profile.plan.givesTokensAlone ? "tokens" : "credentials" }
+  fileprivate var given: String { profile.plan.product.rawValue }
 }

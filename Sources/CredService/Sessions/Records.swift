@@ -38,7 +38,7 @@ final class Records {
       if isUnused(record, in: key.profile) {
         tokens.revokeDropped(of: key, record, keeping: nil)
         // The record of a user who signed out becomes a mark.
-        if record.snapshot.isSignedOutByUser, configuration[key.profile]?.source == nil {
+        if record.snapshot.isSignedOutByUser, configuration[key.profile]?.hasSignIn ?? true {
           signedOut[key] = record
         } else {
           host.store?.remove(key)
@@ -60,7 +60,7 @@ final class Records {
   ///
   /// - Returns: how many went.
   private func tieDerived() -> Int {
-    let restored = sessions.byKey.values.filter { $0.profile.source != nil }
+    let restored = sessions.byKey.values.filter { !$0.profile.hasSignIn }
       .sorted {
         $0.profile.depth == $1.profile.depth ? $0.key < $1.key : $0.profile.depth < $1.profile.depth
       }
@@ -117,7 +117,7 @@ final class Records {
     sessions.credentialsChanged(session)
     sessions.insert(session)
     // The former process may have been killed before it wrote the file.
-    if profile.source == nil {
+    if profile.hasSignIn {
       host.store?.setIdentity(
         KnownIdentity(uid: key.uid, owner: record.owner, profile: profile, snapshot: snapshot),
         for: key)
@@ -150,7 +150,7 @@ final class Records {
   ///
   /// - Returns: false if there is no room for another mark: then the session stays.
   func keepMark(of session: Session) -> Bool {
-    guard session.machine.state == .signedOut(byUser: true), session.source == nil else {
+    guard session.machine.state == .signedOut(byUser: true), !session.followsSource else {
       return true
     }
     guard signedOut.count < Limits.Session.most else { return false }
@@ -171,7 +171,7 @@ final class Records {
       let record = signedOut.removeValue(forKey: key)
     else { return }
     // The user signed out of the source.
-    guard configuration[key.profile]?.source == nil else {
+    guard configuration[key.profile]?.hasSignIn ?? true else {
       host.store?.remove(key)
       return
     }

@@ -170,6 +170,9 @@ package final class Session {
   /// The session with the sign-in.
   var root: Session { source?.root ?? self }
 
+  /// Whether it is tied to the session of its profile's source.
+  var followsSource: Bool { source != nil }
+
   /// Ties a session that came from the store to its source, or a profile's session to another one.
   func follow(_ source: Session?) { self.source = source }
 

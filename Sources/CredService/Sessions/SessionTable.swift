@@ -208,7 +208,7 @@ final class SessionTable {
     session.saved = Session.Saved(snapshot: snapshot, owner: session.owner)
     let (uid, owner, profile) = (session.key.uid, session.owner, session.profile)
     // A derived session has the identity of its source. The source keeps it.
-    if profile.source == nil {
+    if profile.hasSignIn {
       store.setIdentity(
         KnownIdentity(uid: uid, owner: owner, profile: profile, snapshot: snapshot),
         for: session.key)

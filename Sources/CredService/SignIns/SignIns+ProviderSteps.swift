@@ -157,7 +157,7 @@ extension SignIns {
   private func finish(_ signIn: OpenSignIn, _ result: ProviderSignIn, _ now: Instant) {
     accept(signIn)
     // STS itself takes others too.
-    if result.tokens.id.needsOtherAlgorithm, signIn.profile.directRole == nil {
+    if result.tokens.id.needsOtherAlgorithm, !signIn.profile.takesEveryAlgorithm {
       warnOfAlgorithm(result, signIn)
     }
     guard let session = sessions[signIn.key] else { return }

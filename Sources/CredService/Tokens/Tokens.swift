@@ -40,9 +40,8 @@ final class Tokens {
   // MARK: Renewals
 
   func began(_ call: CallID, _ tokens: ProviderSession, _ way: PoolRenewalWay, _ profile: Profile) {
-    let isLink = tokens.issuer == profile.plan.link
     renewals[call] = Renewal(
-      tokens: tokens, profile: isLink ? profile.link ?? profile : profile,
+      tokens: tokens, profile: profile.giving(tokens),
       mayReplaceToken: tokens.issuer.traits.rotatesAlone || way.mayReplaceToken)
   }
 

@@ -92,6 +92,17 @@ extension DerivedWay: WayKind {
     return error
   }
 
+  func origin(of credentials: Credentials?) -> [String: String] {
+    let session = credentials?.session
+    var origin = ["source_profile": from.settings.name]
+    origin["source_access_key_id"] = session?.sourceAccessKeyID
+    origin["policy_sha256"] = session?.policySHA256
+    origin["role_arn"] = derivation.roleARN
+    return origin
+  }
+
+  var operationOfSource: String? { derivation.operation }
+
   func report(
     _ credentials: Credentials?, naming mayName: (_ profile: String) -> Bool
   ) -> DerivedReport? {

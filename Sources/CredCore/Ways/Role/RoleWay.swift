@@ -43,6 +43,8 @@ extension RoleWay: WayKind {
     profile.refusal(of: login, whichGives: "the role of its role_arn")
   }
 
+  var takesEveryAlgorithm: Bool { true }
+
   /// It is known before STS is asked.
   func refusal(
     of signIn: AcceptedSignIn, for user: UnixUser, host: String
