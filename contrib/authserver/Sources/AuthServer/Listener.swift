@@ -126,33 +126,26 @@ struct ConnectionSetUp: Sendable {
   var proxies = AuthCore.Configuration.Proxies()
   let faults: ProxyFaults
 
-  fileprivate func callAsFunction(_ channel: any Channel) throws {
+  func callAsFunction(_ channel: any Channel) throws {
     // Asked once, while the connection is there: afterwards nobody knows whose it was.
     guard let peer = Peer(of: channel) else { throw Peer.Gone() }
     let isProxy = peer.isOne(of: proxies)
     try connections.enter(channel, from: isProxy ? nil : peer.source ?? "local")
+    let connection = ConnectionHandler(channel, peer, isTLS: tls != nil, responder, connections)
     let pipeline = channel.pipeline.syncOperations
-    try pipeline.addHandler(RequestDeadline(connections))
-    guard isProxy else { return try addHandlers(channel, peer) }
+    try pipeline.addHandler(ArrivingBytes(connection))
+    guard isProxy else { return try addHandlers(channel, connection) }
     try pipeline.addHandler(
       ProxyHeaderHandler(faults) { client in
-        let peer = client.map { Peer($0, behind: peer) } ?? peer
-        try connections.name(channel, peer.source ?? "local")
-        try addHandlers(channel, peer)
+        if let client { connection.peer = Peer(client, behind: peer) }
+        try connections.name(channel, connection.peer.source ?? "local")
+        try addHandlers(channel, connection)
       })
   }
 
-  private func addHandlers(_ channel: any Channel, _ peer: Peer) throws {
+  private func addHandlers(_ channel: any Channel, _ connection: ConnectionHandler) throws {
     let pipeline = channel.pipeline.syncOperations
     if let tls { try pipeline.addHandler(tls.handler()) }
-    try pipeline.addHTTPServerHandlers()
-    try pipeline.addHandler(RequestHandler(responder, peer: peer, isTLS: tls != nil))
-  }
-}
-
-extension ChannelPipeline.SynchronousOperations {
-  /// HTTP/1.1 within the server's limits, one request after the other.
-  func addHTTPServerHandlers() throws {
     var limits = NIOHTTPDecoderLimitConfiguration()
     limits.maxHeaderFieldSize = Limits.headerBytes
     limits.maxHeaderListSize = Limits.headerBytes
@@ -161,9 +154,8 @@ extension ChannelPipeline.SynchronousOperations {
       leftOverBytesStrategy: .dropBytes, limitConfiguration: limits)
     // After a request for another protocol it parses nothing more.
     let parser = ByteToMessageHandler(decoder, maximumBufferSize: 2 * Limits.headerBytes)
-    try addHandlers([
-      HTTPResponseEncoder(), parser, RequestParts(),
-      HTTPServerPipelineHandler(), NIOHTTPResponseHeadersValidator(),
+    try pipeline.addHandlers([
+      HTTPResponseEncoder(), parser, NIOHTTPResponseHeadersValidator(), connection,
     ])
   }
 }

@@ -11,6 +11,11 @@ final class LoopExecutor: TaskExecutor {
   /// On the loop that runs this, or on any.
   static var current: LoopExecutor { LoopExecutor(MultiThreadedEventLoopGroup.singleton.any()) }
 
+  /// At once where this is the loop's thread.
+  func run(_ body: @escaping @Sendable () -> Void) {
+    if loop.inEventLoop { body() } else { loop.execute(body) }
+  }
+
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     loop.execute { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }

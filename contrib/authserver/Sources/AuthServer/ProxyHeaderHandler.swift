@@ -4,7 +4,7 @@ import NIOCore
 import Synchronization
 
 /// Reads what a balancer says of a connection, makes the rest of the pipeline for that client, and
-/// goes. ``RequestDeadline`` before it counts the time for the header too.
+/// goes. ``ArrivingBytes`` before it counts the time for the header too.
 final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
