@@ -76,7 +76,7 @@ let package = Package(
       name: "AuthServerTests",
       dependencies: [
         "AuthCore", "AuthStore", "AuthServer", "AuthTestSupport", "credd-authserver", credCore,
-        logging, nioCore, nioHTTP1, nioPosix, nioSSL,
+        fuzzTargets, logging, nioCore, nioHTTP1, nioPosix, nioSSL,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ],
       swiftSettings: strict),

@@ -20,7 +20,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private let connections: OpenConnections
   private let channel: any Channel
   private let executor: LoopExecutor
-  private var machine: ConnectionMachine
+  private(set) var machine: ConnectionMachine
   /// The first one is being handled: what is done for it may make others happen.
   private var events: [ConnectionMachine.Event] = []
   private var timer: (wait: ConnectionMachine.Wait, task: Scheduled<Void>)?
@@ -78,7 +78,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    take(error is HTTPParserError ? .unreadable : .failed)
+    // What comes behind bytes that are no HTTP is an error of the second kind.
+    let isUnreadable = error is HTTPParserError || error is ByteToMessageDecoderError
+    take(isUnreadable ? .unreadable : .failed)
   }
 
   /// One timer, for what the machine waits for.

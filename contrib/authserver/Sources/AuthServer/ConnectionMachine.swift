@@ -38,6 +38,9 @@ struct ConnectionMachine {
   /// Bytes of bodies that are kept for the responder; at most ``Limits/bodyBytes``.
   var keptBytes: Int { requests.reduce(0) { $0 + $1.body.readableBytes } }
 
+  /// Requests, and answers that the kernel has not taken; a last refusal is one too.
+  var unanswered: Int { requests.count + leaving }
+
   mutating func handle(_ event: Event, at now: NIODeadline) -> [Action] {
     switch event {
     case .bytes: arrive(now)
@@ -71,9 +74,7 @@ struct ConnectionMachine {
     guard case .head = input else { return }
     // It may stand behind the end of another request in the same bytes.
     arrive(now)
-    guard leaving + requests.count < Limits.unansweredRequests else {
-      return breakOff(.tooManyRequests)
-    }
+    guard unanswered < Limits.unansweredRequests else { return breakOff(.tooManyRequests) }
     requests.append(Exchange(head))
     input = .body
     if requests.count == 1 { start() }
