@@ -43,6 +43,7 @@ let package = Package(
     .executable(name: "credd-sandbox", targets: ["credd-sandbox"]),
     // For contrib/authserver, a package of its own.
     .library(name: "CredCore", targets: ["CredCore"]),
+    .library(name: "CredTransfer", targets: ["CredTransfer", "CCurl"]),
     .library(name: "FuzzTargets", targets: ["FuzzTargets", "SeededRandom"]),
   ],
   dependencies: [
@@ -62,14 +63,17 @@ let package = Package(
     .target(name: "CredCore", swiftSettings: strict + plain),
     .target(
       name: "CredService", dependencies: ["CredCore", logging], swiftSettings: strict + plain),
+    // Beside CredRuntime, since the authentication server has calls too.
+    .target(
+      name: "CredTransfer", dependencies: ["CredCore", "CCurl"], swiftSettings: strict + plain),
     // Beside CredRuntime, since credctl has listeners too.
     .target(
       name: "CredLoopback", dependencies: ["CredCore", "CLinux"], swiftSettings: strict + plain),
     .target(
       name: "CredRuntime",
       dependencies: [
-        "CredCore", "CredLoopback", "CredService", "CLinux", "CLoad", "CSystemd", "CCurl",
-        "CCrypto", "CWipingFree", logging,
+        "CredCore", "CredLoopback", "CredService", "CredTransfer", "CLinux", "CLoad", "CSystemd",
+        "CCurl", "CCrypto", "CWipingFree", logging,
       ],
       swiftSettings: strict + plain),
     .executableTarget(
@@ -155,7 +159,8 @@ let package = Package(
       name: "CredRuntimeTests",
       // The sandbox proves what OpenSSL computes.
       dependencies: [
-        "CredCore", "CredLoopback", "CredService", "CredRuntime", "SandboxKit", "TestSupport",
+        "CredCore", "CredLoopback", "CredService", "CredTransfer", "CredRuntime", "SandboxKit",
+        "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -3,6 +3,7 @@ internal import CLinux
 internal import CSystemd
 internal import CredCore
 internal import CredService
+internal import CredTransfer
 internal import Glibc
 
 /// libcurl's multi interface on the event loop. Connections and TLS sessions are reused, and
@@ -19,8 +20,9 @@ internal import Glibc
   /// Transfers that could not begin; they fail in the next iteration.
   private var failed: [() -> Void] = []
   private var failureTimer: EventSource?
-  /// Transfers under way, by their easy handle.
-  private var transfers: [UnsafeMutableRawPointer: HTTPTransfer] = unsafe [:]
+  /// Transfers under way and what ends them, by their easy handle.
+  private var transfers:
+    [UnsafeMutableRawPointer: (transfer: HTTPTransfer, deadline: EventSource?)] = unsafe [:]
   private var tick: ConnectTick?
   /// Called after transfers have ended.
   var transfersEnded: (() -> Void)?
@@ -115,7 +117,7 @@ internal import Glibc
     }
     let transfer = unsafe HTTPTransfer(
       handle, limit: settings.replyLimit, proxy: proxy, done: completion)
-    unsafe transfers[handle] = transfer
+    unsafe transfers[handle] = (transfer, nil)
     transfer.connects = { [unowned self, unowned transfer] isConnecting in
       tick?.note(transfer, isConnecting: isConnecting)
     }
@@ -126,10 +128,11 @@ internal import Glibc
       return failLater { [unowned self] in unsafe finish(handle, failure) }
     }
     // libcurl's own timeout does not run while a transfer queues for a connection.
-    transfer.deadline = try? loop.timer { [unowned self] _ in
+    let deadline = try? loop.timer { [unowned self] _ in
       unsafe self.finish(handle, CURLE_OPERATION_TIMEDOUT)
     }
-    transfer.deadline?.arm(at: loop.now + settings.timeout)
+    deadline?.arm(at: loop.now + settings.timeout)
+    unsafe transfers[handle]?.deadline = deadline
   }
 
   private func failLater(_ report: @escaping () -> Void) {
@@ -187,7 +190,7 @@ internal import Glibc
   }
 
   private func finish(_ handle: UnsafeMutableRawPointer, _ result: CURLcode) {
-    guard let transfer = unsafe transfers.removeValue(forKey: handle) else { return }
+    guard let transfer = unsafe transfers.removeValue(forKey: handle)?.transfer else { return }
     tick?.note(transfer, isConnecting: false)
     unsafe credd_curl_multi_remove(multi, handle)
     if result == CURLE_OPERATION_TIMEDOUT, transfer.wasSent { fellSilent?() }

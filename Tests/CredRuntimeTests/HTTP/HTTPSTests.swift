@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import CredRuntime
+@testable import CredTransfer
 
 struct HTTPSTests {
   private static let made = Result { try Certificates() }

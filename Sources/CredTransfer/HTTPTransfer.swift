@@ -1,10 +1,14 @@
-internal import CCurl
-internal import CredCore
+public import CCurl
+public import CredCore
 internal import Glibc
 
-/// One request under way.
-@safe final class HTTPTransfer {
-  let handle: UnsafeMutableRawPointer
+/// One request under way by libcurl: what libcurl is told of it, and what libcurl says of its end. Whoever
+/// owns it drives libcurl.
+///
+/// libcurl must be loaded before the handle is made.
+@safe public final class HTTPTransfer {
+  /// libcurl's easy handle. Its owner frees it after ``finish(_:)``.
+  public let handle: UnsafeMutableRawPointer
   private let limit: Int
   private let done: (Result<HTTPReply, TransportFailure>) -> Void
   private var headerList: UnsafeMutablePointer<curl_slist>?
@@ -25,16 +29,18 @@ internal import Glibc
   private var setUp = CURLE_OK
   /// libcurl's description of the connection; nil unless the settings ask for it.
   private var connection: HTTPConnection?
-  /// Ends the transfer; set by its owner.
-  var deadline: EventSource?
   /// Called with true when the transfer begins to connect, and with false when it has a connection;
   /// set by its owner.
-  var connects: ((Bool) -> Void)?
+  public var connects: ((Bool) -> Void)?
   /// The most bytes of all headers, with the headers of interim replies and proxies. A real reply
   /// has some 1,000.
   private static let headerLimit = 64 << 10
 
-  init(
+  /// - Parameters:
+  ///   - limit: of the reply's body, in bytes.
+  ///   - proxy: by which the request goes; nil without one.
+  ///   - done: called by what ``finish(_:)`` returns.
+  public init(
     _ handle: UnsafeMutableRawPointer, limit: Int, proxy: Proxy?,
     done: @escaping (Result<HTTPReply, TransportFailure>) -> Void
   ) {
@@ -53,7 +59,7 @@ internal import Glibc
   // MARK: Before
 
   /// Sets every option. After an error the transfer must not start, because it could be insecure.
-  func prepare(_ request: HTTPRequest, _ settings: HTTPSettings) -> CURLcode {
+  public func prepare(_ request: HTTPRequest, _ settings: HTTPSettings) -> CURLcode {
     record(unsafe credd_curl_set_error_text(handle, errorText))
     let url = try? HTTPURL(request.url)
     (server, isEncrypted) = (url?.authority ?? "the server", url?.isEncrypted ?? false)
@@ -252,7 +258,7 @@ internal import Glibc
   // MARK: After
 
   /// Returns a closure that calls the completion, to be run after the handle is freed.
-  func finish(_ result: CURLcode) -> () -> Void {
+  public func finish(_ result: CURLcode) -> () -> Void {
     guard result == CURLE_OK else {
       let failure = isTooLarge ? .tooLarge : failure(result)
       return { [done] in done(.failure(failure)) }

@@ -4,7 +4,7 @@ internal import Glibc
 
 extension HTTPTransfer {
   /// Whether the request was sent, or a part of it.
-  var wasSent: Bool { unsafe credd_curl_number(handle, CURLINFO_REQUEST_SIZE) > 0 }
+  public var wasSent: Bool { unsafe credd_curl_number(handle, CURLINFO_REQUEST_SIZE) > 0 }
 
   /// Takes of libcurl's text only what ``KnownReason`` knows.
   func failure(_ result: CURLcode) -> TransportFailure {
