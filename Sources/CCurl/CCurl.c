@@ -14,6 +14,7 @@
   X(slist_append) X(slist_free_all)                                                               \
   X(multi_init) X(multi_cleanup) X(multi_setopt) X(multi_add_handle) X(multi_remove_handle)       \
   X(multi_socket_action) X(multi_socket_all) X(multi_info_read)                                   \
+  X(multi_perform) X(multi_poll) X(multi_wakeup)                                                  \
   X(share_init) X(share_setopt) X(share_cleanup)
 
 #define SONAME "libcurl.so.4"
@@ -161,6 +162,17 @@ void credd_curl_multi_act_on_all(CURLM *multi) {
   int running;
   curl.multi_socket_all(multi, &running);
 }
+
+void credd_curl_multi_perform(CURLM *multi) {
+  int running;
+  curl.multi_perform(multi, &running);
+}
+
+void credd_curl_multi_wait(CURLM *multi, int milliseconds) {
+  curl.multi_poll(multi, NULL, 0, milliseconds, NULL);
+}
+
+void credd_curl_multi_wake(CURLM *multi) { curl.multi_wakeup(multi); }
 
 CURLMcode credd_curl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
   return curl.multi_setopt(multi, option, value);

@@ -11,6 +11,7 @@ let strict: [SwiftSetting] = [
 ]
 
 let credCore: Target.Dependency = .product(name: "CredCore", package: "credd")
+let credTransfer: Target.Dependency = .product(name: "CredTransfer", package: "credd")
 let fuzzTargets: Target.Dependency = .product(name: "FuzzTargets", package: "credd")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
@@ -48,9 +49,8 @@ let package = Package(
     .target(
       name: "AuthServer",
       dependencies: [
-        "AuthCore", "AuthStore", "CArgon2", "CActivation", "CSpawn", credCore, logging, nioCore,
-        nioHTTP1,
-        nioPosix, nioSSL,
+        "AuthCore", "AuthStore", "CArgon2", "CActivation", "CSpawn", credCore, credTransfer,
+        logging, nioCore, nioHTTP1, nioPosix, nioSSL,
       ],
       swiftSettings: strict),
     .executableTarget(

@@ -63,6 +63,11 @@ void credd_curl_multi_act(CURLM *multi, curl_socket_t socket, int action);
 // call before its deadline (https://github.com/curl/curl/issues/11920): curl_multi_socket_action()
 // skips such a transfer.
 void credd_curl_multi_act_on_all(CURLM *multi);
+// For a thread that does nothing else, without callbacks: lets all transfers go on; waits until one of
+// them can go on, for that time or until the third function is called; any thread may call that one.
+void credd_curl_multi_perform(CURLM *multi);
+void credd_curl_multi_wait(CURLM *multi, int milliseconds);
+void credd_curl_multi_wake(CURLM *multi);
 CURLMcode credd_curl_multi_set_long(CURLM *multi, CURLMoption option, long value);
 CURLMcode credd_curl_multi_set_sockets(CURLM *multi, credd_curl_socket_callback callback,
                                        void *context);

@@ -1,6 +1,5 @@
 public import AuthCore
 import CredCore
-import NIOHTTP1
 
 /// Cognito by HTTPS and Signature Version 4.
 public struct CognitoClient: Cognito {
@@ -133,9 +132,9 @@ public struct CognitoClient: Cognito {
     }
     do {
       do {
-        return try await send(request, to: host)
+        return try await send(request, to: host, isSentOnce: !isRepeatable)
       } catch  where error.refusesCredentials || isRepeatable && error.code == "Unreachable" {
-        return try await send(request, to: host)
+        return try await send(request, to: host, isSentOnce: !isRepeatable)
       }
     } catch {
       result = error.mayPass ? "unavailable" : error.refusesCredentials ? "credentials" : "error"
@@ -162,7 +161,7 @@ public struct CognitoClient: Cognito {
   }
 
   private func send(
-    _ request: CredCore.HTTPRequest, to host: AWSHost
+    _ request: CredCore.HTTPRequest, to host: AWSHost, isSentOnce: Bool
   ) async throws(CognitoFailure) -> JSONValue {
     let keys: DeveloperCredentials
     let signed: CredCore.HTTPRequest
@@ -178,14 +177,15 @@ public struct CognitoClient: Cognito {
         .credentialsExpiration,
         to: Double(end.milliseconds) / 1000)
     }
-    let reply: HTTPClient.Reply
+    let reply: HTTPReply
     do {
       reply = try await http.send(
-        signed, within: AuthCore.Limits.cognitoTime, upTo: AuthCore.Limits.cognitoReplyBytes)
+        signed, within: AuthCore.Limits.cognitoTime, upTo: AuthCore.Limits.cognitoReplyBytes,
+        isSentOnce: isSentOnce)
     } catch {
       throw CognitoFailure(code: "Unreachable", message: "\(host.url) does not answer: \(error)")
     }
-    let body = try? JSONValue.parse(reply.body)
+    let body = try? JSONValue.parse(reply.body.bytes)
     if reply.status == 200, let body { return body }
     let failure = Self.failure(reply.status, body)
     if failure.refusesCredentials { await credentials.forget(keys) }

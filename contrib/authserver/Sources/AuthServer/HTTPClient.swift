@@ -1,219 +1,206 @@
 import AuthCore
+import CCurl
 import CredCore
-import NIOCore
-import NIOHTTP1
+import CredTransfer
 import NIOPosix
-import NIOSSL
 import Synchronization
 
-/// Calls over HTTP/1.1, on connections that are kept for the next one. The certificates of the system
-/// decide whom it believes; it knows no proxy and follows no redirect.
-public final class HTTPClient: Sendable {
-  /// A server's address.
-  struct Origin: Sendable, Hashable {
-    let isTLS: Bool
-    let host: String
-    let port: Int
-
-    init(_ url: HTTPURL) {
-      isTLS = url.isEncrypted
-      host = url.host
-      // An address of IPv6 stands between brackets.
-      let end = url.authority.lastIndex(of: "]") ?? url.authority.startIndex
-      let colon = url.authority[end...].lastIndex(of: ":")
-      port = colon.flatMap { Int(url.authority[$0...].dropFirst()) } ?? (isTLS ? 443 : 80)
-    }
-  }
-
-  struct Reply: Sendable {
-    var status: Int
-    var headers: HTTPHeaders
-    var body: [UInt8]
-  }
-
+/// Calls over HTTP/1.1 by libcurl, which is loaded here, on one thread. Connections are kept for the next
+/// call. The certificates of the system decide whom it believes. It follows no redirect, and takes the
+/// proxy that the environment names.
+@safe public final class HTTPClient: Sendable {
   /// Why there is no reply.
   struct Failure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
+
+    static let setUp = Self("libcurl cannot be set up")
+    static let stops = Self("the server stops")
+    static let tooMany = Self("too many calls at once")
+  }
+
+  private struct Call: Sendable {
+    let request: CredCore.HTTPRequest
+    let settings: HTTPSettings
+    let end: ContinuousClock.Instant
+    let done: CheckedContinuation<Result<HTTPReply, Failure>, Never>
+
+    func fail(_ failure: Failure) { done.resume(returning: .failure(failure)) }
   }
 
   private struct State {
-    var idle: [(origin: Origin, channel: any Channel, since: NIODeadline)] = []
+    /// Calls that the thread has not begun.
+    var waiting: [Call] = []
+    var underWay = 0
     var isClosed = false
   }
 
   private let state = Mutex(State())
-  private let tls: NIOSSLContext
-  private let turns: Turns
+  private let limit: Int
+  private let environment: [String: String]
+  private let caFile: String?
+  private let thread = NIOThreadPool(numberOfThreads: 1)
+  private nonisolated(unsafe) let multi: UnsafeMutableRawPointer
+  private nonisolated(unsafe) let tlsSessions: UnsafeMutableRawPointer
 
-  /// - Parameter calls: at once; as many may wait.
-  public convenience init(calls: Int) throws {
-    var configuration = TLSConfiguration.makeClientConfiguration()
-    configuration.minimumTLSVersion = .tlsv12
-    try self.init(calls: calls, configuration)
-  }
-
-  init(calls: Int, _ configuration: TLSConfiguration) throws {
-    tls = try NIOSSLContext(configuration: configuration)
-    turns = Turns(calls)
-  }
-
-  public func close() {
-    let idle = state.withLock { state in
-      state.isClosed = true
-      defer { state.idle = [] }
-      return state.idle
+  /// - Parameters:
+  ///   - calls: at once; as many may wait.
+  ///   - environment: may name a proxy.
+  ///   - caFile: authorities in place of the system's.
+  public init(
+    calls: Int, environment: [String: String], caFile: String? = nil
+  ) throws(ServerFailure) {
+    var reason = [CChar](repeating: 0, count: 256)
+    guard unsafe credd_curl_load(&reason, reason.count) == 0 else {
+      let text = reason.prefix { $0 != 0 }.map(UInt8.init(bitPattern:))
+      throw ServerFailure(
+        "libcurl cannot be loaded: \(String(decoding: text, as: UTF8.self)): reinstall its package")
     }
-    for one in idle { one.channel.close(promise: nil) }
+    guard let multi = unsafe credd_curl_multi(), let share = unsafe credd_curl_share_tls_sessions()
+    else { throw ServerFailure("libcurl cannot be set up") }
+    unsafe (self.multi, tlsSessions) = (multi, share)
+    (limit, self.environment, self.caFile) = (calls, environment, caFile)
+    unsafe credd_curl_multi_set_long(
+      multi, CURLMOPT_MAXCONNECTS, AuthCore.Limits.keptConnections)
+    thread.start()
+    thread.submit { [self] _ in run() }
+  }
+
+  /// Ends the calls under way.
+  public func close() {
+    state.withLock { state in
+      guard !state.isClosed else { return }
+      state.isClosed = true
+      unsafe credd_curl_multi_wake(multi)
+    }
+    thread.shutdownGracefully { _ in }
   }
 
   /// - Parameters:
   ///   - time: for everything, the connection included.
   ///   - limit: of the reply's body, in bytes.
+  ///   - isSentOnce: nobody must send it again, even where a kept connection has ended.
   func send(
-    _ method: HTTPMethod, _ path: String, to origin: Origin, headers: HTTPHeaders, body: [UInt8],
-    within time: Interval, upTo limit: Int
-  ) async throws(Failure) -> Reply {
-    let end = NIODeadline.now() + .milliseconds(time.milliseconds)
-    guard await turns.take() else { throw Failure("too many calls at once") }
-    defer { turns.giveBack() }
-    let left = end - .now()
-    guard left > .zero else { throw Failure("too many calls at once") }
-    let channel: any Channel
-    if let kept = takeIdle(origin) {
-      channel = kept
-    } else {
-      channel = try await connect(origin, within: left)
-    }
-    var head = HTTPRequestHead(version: .http1_1, method: method, uri: path, headers: headers)
-    head.headers.add(name: "Content-Length", value: String(body.count))
-    let call = HTTPCall(head: head, body: body, limit: limit, end: end)
-    do {
-      let outcome = try await channel.eventLoop.flatSubmit {
-        do {
-          return try channel.pipeline.syncOperations.handler(type: HTTPCallHandler.self).start(call)
-        } catch { return channel.eventLoop.makeFailedFuture(error) }
-      }.get()
-      if outcome.isReusable { keep(channel, origin) } else { channel.close(promise: nil) }
-      return outcome.reply
-    } catch {
-      channel.close(promise: nil)
-      throw error as? Failure ?? Failure("\(error)")
-    }
+    _ request: CredCore.HTTPRequest, within time: Interval, upTo limit: Int,
+    isSentOnce: Bool = false
+  ) async throws(Failure) -> HTTPReply {
+    let time = Duration.milliseconds(time.milliseconds)
+    var settings = HTTPSettings(timeout: time, replyLimit: limit)
+    settings.caFile = caFile
+    settings.isSentOnce = isSentOnce
+    let end = ContinuousClock.now + time
+    return try await withCheckedContinuation { [settings] done in
+      add(Call(request: request, settings: settings, end: end, done: done))
+    }.get()
   }
 
-  private func connect(
-    _ origin: Origin, within time: TimeAmount
-  ) async throws(Failure) -> any Channel {
-    do {
-      return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-        .connectTimeout(min(time, .milliseconds(AuthCore.Limits.connectTime.milliseconds)))
-        .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-        .channelInitializer { [tls] channel in
-          channel.eventLoop.makeCompletedFuture {
-            let pipeline = channel.pipeline.syncOperations
-            if origin.isTLS {
-              try pipeline.addHandler(
-                NIOSSLClientHandler(context: tls, serverHostname: origin.name))
-            }
-            try pipeline.addHTTPClientHandlers()
-            try pipeline.addHandler(HTTPCallHandler())
-          }
-        }.connect(host: origin.host, port: origin.port).get()
-    } catch {
-      throw Failure("no connection: \(error)")
-    }
-  }
-
-  private func takeIdle(_ origin: Origin) -> (any Channel)? {
-    let oldest = NIODeadline.now() - .milliseconds(AuthCore.Limits.keptConnectionTime.milliseconds)
-    var stale: [any Channel] = []
-    let channel = state.withLock { state in
-      while let index = state.idle.lastIndex(where: { $0.origin == origin }) {
-        let one = state.idle.remove(at: index)
-        if one.channel.isActive, one.since > oldest { return Optional(one.channel) }
-        stale.append(one.channel)
-      }
+  private func add(_ call: Call) {
+    let failure: Failure? = state.withLock { state in
+      guard !state.isClosed else { return .stops }
+      guard state.waiting.count + state.underWay < 2 * limit else { return .tooMany }
+      state.waiting.append(call)
+      unsafe credd_curl_multi_wake(multi)
       return nil
     }
-    for channel in stale { channel.close(promise: nil) }
-    return channel
+    if let failure { call.fail(failure) }
   }
 
-  private func keep(_ channel: any Channel, _ origin: Origin) {
-    let isKept = state.withLock { state in
-      guard !state.isClosed, state.idle.count < AuthCore.Limits.keptConnections else {
-        return false
+  // MARK: On the thread
+
+  /// libcurl opens the socket of a name's next address only when it is called again, so it is called at
+  /// these intervals while there are transfers.
+  private static let interval: Int32 = 250
+
+  private func run() {
+    var transfers: [UnsafeMutableRawPointer: HTTPTransfer] = unsafe [:]
+    while let calls = nextCalls() {
+      for call in calls {
+        guard let transfer = begin(call) else { continue }
+        unsafe transfers[transfer.handle] = transfer
       }
-      state.idle.append((origin, channel, .now()))
-      return true
+      unsafe credd_curl_multi_perform(multi)
+      var result = CURLE_OK
+      // Others may begin in the place of those that failed at once, or have ended.
+      var mayHaveRoom = !calls.isEmpty
+      while let handle = unsafe credd_curl_multi_done(multi, &result) {
+        unsafe end(transfers.removeValue(forKey: handle), result)
+        mayHaveRoom = true
+      }
+      let wait = unsafe mayHaveRoom ? 0 : transfers.isEmpty ? Int32.max : Self.interval
+      unsafe credd_curl_multi_wait(multi, wait)
     }
-    if !isKept { channel.close(promise: nil) }
+    unsafe transfers.values.forEach { end($0, CURLE_ABORTED_BY_CALLBACK) }
+    for call in state.withLock({ $0.waiting }) { call.fail(.stops) }
+    unsafe credd_curl_multi_end(multi)
+    unsafe credd_curl_share_end(tlsSessions)
   }
-}
 
-extension HTTPClient {
-  /// One request of credd's form.
-  func send(
-    _ request: CredCore.HTTPRequest, within time: Interval, upTo limit: Int
-  ) async throws(Failure) -> Reply {
-    guard let url = try? HTTPURL(request.url) else {
-      throw Failure("it is no address of a server")
+  /// The calls that may begin now; nil once the client is closed.
+  private func nextCalls() -> [Call]? {
+    state.withLock { state in
+      guard !state.isClosed else { return nil }
+      let next = state.waiting.prefix(limit - state.underWay)
+      state.waiting.removeFirst(next.count)
+      state.underWay += next.count
+      return Array(next)
     }
-    var headers: HTTPHeaders = ["Host": url.authority]
-    for header in request.headers {
-      headers.add(name: header.name, value: String(decoding: header.value.bytes, as: UTF8.self))
-    }
-    return try await send(
-      .POST, url.path, to: Origin(url), headers: headers, body: request.body.bytes, within: time,
-      upTo: limit)
-  }
-}
-
-extension HTTPClient.Origin {
-  /// What the certificate must name; nil for an IP address, which TLS compares itself.
-  fileprivate var name: String? {
-    (try? SocketAddress(ipAddress: host, port: port)) == nil ? host : nil
-  }
-}
-
-/// So many at once; as many more wait.
-private final class Turns: Sendable {
-  private struct State {
-    var free: Int
-    var waiting: [CheckedContinuation<Bool, Never>] = []
   }
 
-  private let state: Mutex<State>
-  private let longest: Int
-
-  init(_ count: Int) {
-    state = Mutex(State(free: count))
-    longest = count
-  }
-
-  /// False where too many wait.
-  func take() async -> Bool {
-    await withCheckedContinuation { turn in
-      let isMine: Bool? = state.withLock { state in
-        if state.free > 0 {
-          state.free -= 1
-          return true
-        }
-        guard state.waiting.count < longest else { return false }
-        state.waiting.append(turn)
+  /// Nil where it failed at once.
+  private func begin(_ call: Call) -> HTTPTransfer? {
+    var settings = call.settings
+    settings.timeout = call.end - .now
+    guard settings.timeout > .zero else { return failed(call, .tooMany) }
+    do throws(InvalidInput) {
+      let proxy = try Proxy.chosen(for: call.request, settings) { environment[$0] }
+      guard let handle = unsafe credd_curl_easy() else { return failed(call, .setUp) }
+      let transfer = unsafe HTTPTransfer(handle, limit: settings.replyLimit, proxy: proxy) {
+        call.done.resume(returning: $0.mapError(Failure.init))
+      }
+      let result = prepare(transfer, call.request, settings)
+      guard result == CURLE_OK, unsafe credd_curl_multi_add(multi, handle) == CURLM_OK else {
+        end(transfer, result == CURLE_OK ? CURLE_FAILED_INIT : result)
         return nil
       }
-      if let isMine { turn.resume(returning: isMine) }
+      return transfer
+    } catch {
+      return failed(call, Failure(TransportFailure(unreadable: error)))
     }
   }
 
-  func giveBack() {
-    let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
-      guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
-      state.free += 1
-      return nil
+  private func failed(_ call: Call, _ failure: Failure) -> HTTPTransfer? {
+    state.withLock { $0.underWay -= 1 }
+    call.fail(failure)
+    return nil
+  }
+
+  private func prepare(
+    _ transfer: HTTPTransfer, _ request: CredCore.HTTPRequest, _ settings: HTTPSettings
+  ) -> CURLcode {
+    let handle = unsafe transfer.handle
+    var results = [transfer.prepare(request, settings)]
+    for (option, value) in [
+      // A call that gets no answer ends its connection, and no other call's.
+      (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
+      (CURLOPT_CONNECTTIMEOUT_MS, Int(AuthCore.Limits.connectTime.milliseconds)),
+      (CURLOPT_MAXAGE_CONN, Int(AuthCore.Limits.keptConnectionTime.milliseconds / 1000)),
+    ] {
+      results.append(unsafe credd_curl_set_long(handle, option, value))
     }
-    next?.resume(returning: true)
+    results.append(
+      unsafe credd_curl_set_text(
+        handle, CURLOPT_USERAGENT, "credd-authserver/\(Version.current)"))
+    results.append(
+      unsafe credd_curl_set_pointer(handle, CURLOPT_SHARE, UnsafeRawPointer(tlsSessions)))
+    return results.first { $0 != CURLE_OK } ?? CURLE_OK
+  }
+
+  private func end(_ transfer: HTTPTransfer?, _ result: CURLcode) {
+    guard let transfer else { return }
+    unsafe credd_curl_multi_remove(multi, transfer.handle)
+    let report = transfer.finish(result)
+    unsafe credd_curl_easy_end(transfer.handle)
+    state.withLock { $0.underWay -= 1 }
+    report()
   }
 }

@@ -68,7 +68,8 @@ public struct Server: Sendable {
     let passwords = try PasswordFile(options.passwordLists)
     let hasher = try PasswordHasher(
       threads: max(1, options.processors / 2), parameters: options.hashing, metrics: metrics)
-    let http = try HTTPClient(calls: Limits.cognitoCalls)
+    let http = try HTTPClient(
+      calls: Limits.cognitoCalls, environment: options.environment)
     let tls = try TLSContexts(configuration, metrics: metrics)
     metrics.set(.buildInfo, Self.version, to: 1)
     do {

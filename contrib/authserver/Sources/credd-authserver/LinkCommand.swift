@@ -23,13 +23,17 @@ struct LinkCommand: AsyncParsableCommand {
           throw Failed("which pool? --pool \(known.joined(separator: ", "))", .usage)
         }
         guard let pool = settings.pools[name] else { throw Failed.unknownPool(name, settings) }
-        let http = try HTTPClient(calls: 1)
+        let environment = ProcessInfo.processInfo.environment
+        let http: HTTPClient
+        do { http = try HTTPClient(calls: 1, environment: environment) } catch {
+          throw Failed("\(error)", .unavailable)
+        }
         defer { http.close() }
         let now: @Sendable () -> Timestamp = { .now }
         let cognito = CognitoClient(
           http: http, endpoint: settings.aws.cognitoEndpoint,
           credentials: AWSCredentials(
-            .init(settings.aws, environment: ProcessInfo.processInfo.environment), now: now),
+            .init(settings.aws, environment: environment), now: now),
           metrics: Metrics(), now: now)
         do {
           return try await body(cognito, store, pool)

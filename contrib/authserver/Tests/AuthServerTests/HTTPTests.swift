@@ -28,8 +28,8 @@ final class Gate: Responder {
 /// A listener on loopback, and a client of it.
 struct Loopback {
   let listener: Listener
-  let origin: HTTPClient.Origin
-  let http: HTTPClient
+  let origin: TestClient.Origin
+  let http: TestClient
 
   init(
     _ responder: any Responder, tls: TLSContexts? = nil,
@@ -41,14 +41,12 @@ struct Loopback {
       faults: ProxyFaults(Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
     listener = try await Listener(.address(.network(host: "127.0.0.1", port: 0)), setUp)
     let scheme = tls == nil ? "http" : "https"
-    origin = try #require(
-      HTTPClient.Origin("\(scheme)://127.0.0.1:\(listener.address?.port ?? 0)"))
-    http = try HTTPClient(calls: 4)
+    origin = try TestClient.Origin("\(scheme)://127.0.0.1:\(listener.address?.port ?? 0)")
+    http = try TestClient()
   }
 
-  func get(_ path: String) async throws -> HTTPClient.Reply {
-    try await http.send(
-      .GET, path, to: origin, headers: ["Host": "x"], body: [], within: .seconds(60), upTo: 1000)
+  func get(_ path: String) async throws -> TestClient.Reply {
+    try await http.send(.GET, path, to: origin)
   }
 }
 
@@ -83,8 +81,7 @@ struct ShutdownTests {
     #expect(try await reply.status == 200)
     await end
     // Nobody listens any more.
-    await #expect(throws: HTTPClient.Failure.self) { try await server.get("/b") }
-    server.http.close()
+    await #expect(throws: TestClient.Failure.self) { try await server.get("/b") }
   }
 
   @Test func aRequestThatDoesNotEndIsCutOff() async throws {
@@ -93,9 +90,8 @@ struct ShutdownTests {
     let call = Task { try await server.get("/a") }
     await gate.waitForRequest()
     await server.listener.close(within: .seconds(0))
-    await #expect(throws: HTTPClient.Failure.self) { try await call.value }
+    await #expect(throws: TestClient.Failure.self) { try await call.value }
     gate.open()
-    server.http.close()
   }
 }
 
@@ -141,7 +137,6 @@ struct ExchangeTests {
       return text
     }
     await server.listener.close(within: .seconds(0))
-    server.http.close()
     return text
   }
 
@@ -276,8 +271,7 @@ struct AdminAddressTests {
       let loopback = try await Loopback(admin)
       func status(_ host: String) async throws -> Int {
         try await loopback.http.send(
-          .GET, "/metrics", to: loopback.origin, headers: ["Host": host], body: [],
-          within: .seconds(60), upTo: 1 << 20
+          .GET, "/metrics", to: loopback.origin, headers: ["Host": host]
         ).status
       }
       for host in ["127.0.0.1:9464", "127.0.0.1", "localhost:9464", "[::1]:9464", "192.0.2.7"] {
@@ -287,7 +281,6 @@ struct AdminAddressTests {
         #expect(try await status(host) == 421, "\(host)")
       }
       await loopback.listener.close(within: .seconds(0))
-      loopback.http.close()
     }
   }
 }

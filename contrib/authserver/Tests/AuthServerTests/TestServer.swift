@@ -1,7 +1,6 @@
 import AuthCore
 import AuthStore
 import AuthTestSupport
-import struct CredCore.HTTPURL
 import Foundation
 import Logging
 import NIOCore
@@ -20,7 +19,7 @@ struct TestServer: Sendable {
   let store: AuthStore
   let cognito: FakeCognito
   let base: String
-  let http: HTTPClient
+  let http: TestClient
 
   /// What a reply says.
   struct Reply: Sendable {
@@ -67,9 +66,6 @@ struct TestServer: Sendable {
     let (addresses, ready) = AsyncStream.makeStream(of: SocketAddress?.self)
     options.onReady = { ready.yield($0) }
     let server = try await Server(options)
-    var client = TLSConfiguration.makeClientConfiguration()
-    client.certificateVerification = .none
-    let http = try HTTPClient(calls: 200, client)
     let running = Task {
       do { try await server.run() } catch is CancellationError {} catch {
         Issue.record("the server ended: \(error)")
@@ -83,7 +79,7 @@ struct TestServer: Sendable {
     let store = try AuthStore(configuration.database)
     let test = TestServer(
       server: server, store: store, cognito: cognito,
-      base: "\(scheme)://127.0.0.1:\(address?.port ?? 0)", http: http)
+      base: "\(scheme)://127.0.0.1:\(address?.port ?? 0)", http: try TestClient())
     do {
       try await body(test)
     } catch {
@@ -94,7 +90,6 @@ struct TestServer: Sendable {
   }
 
   private func stop(_ running: Task<Void, Never>) async {
-    http.close()
     await store.close()
     running.cancel()
     await running.value
@@ -110,10 +105,9 @@ struct TestServer: Sendable {
   func send(
     _ method: HTTPMethod, _ path: String, _ headers: [(String, String)] = [], bytes: [UInt8]
   ) async throws -> Reply {
-    let origin = try #require(HTTPClient.Origin(base))
     let reply = try await http.send(
-      method, path, to: origin, headers: HTTPHeaders([("Host", "server")] + headers),
-      body: bytes, within: .seconds(60), upTo: 1 << 20)
+      method, path, to: TestClient.Origin(base),
+      headers: HTTPHeaders([("Host", "server")] + headers), body: bytes)
     let text = String(decoding: reply.body, as: UTF8.self)
     return Reply(status: reply.status, headers: reply.headers, body: text)
   }
@@ -182,12 +176,5 @@ struct TestServer: Sendable {
 
   func events(_ event: String? = nil) async throws -> [AuditEntry] {
     try await store.auditEntries(latest: 1000, AuditFilter(event: event))
-  }
-}
-
-extension HTTPClient.Origin {
-  init?(_ text: String) {
-    guard let url = try? HTTPURL(text) else { return nil }
-    self.init(url)
   }
 }
