@@ -194,13 +194,10 @@ int credd_empty_diag_socket(int netlink) {
 }
 
 int credd_tcp_state(int connection) {
-  struct sockaddr_storage address;
-  socklen_t length = sizeof address;
-  if (getpeername(connection, (struct sockaddr *)&address, &length) < 0) return -errno;
   struct tcp_info information;
-  length = sizeof information;
+  socklen_t length = sizeof information;
   if (getsockopt(connection, IPPROTO_TCP, TCP_INFO, &information, &length) < 0) return -errno;
-  return information.tcpi_state;
+  return information.tcpi_state == TCP_CLOSE ? -ENOTCONN : information.tcpi_state;
 }
 
 // Listeners.

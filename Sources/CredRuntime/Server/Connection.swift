@@ -51,8 +51,8 @@ class Connection {
   final var isClosed = false
   /// The phase that the connection's deadline is for: see ``SocketServer/updateDeadline(_:_:)``.
   final var timedPhase: ServerLimits.Phase?
-  /// Whether epoll reports when the peer takes replies again.
-  final var watchesWritable = false
+  /// The events that epoll reports; none before the end of the first turn.
+  final var watchedEvents: UInt32 = 0
 
   init(
     _ descriptor: Int32, user: UserQueue, token: UInt64, server: SocketServer,

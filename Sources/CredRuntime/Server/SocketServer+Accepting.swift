@@ -23,12 +23,7 @@ extension SocketServer {
     let connection = table.insert(at: place, in: newcomer.account) { user, token in
       listener.connection(of: newcomer, user: user, token: token, at: self, now)
     }
-    guard loop.add(descriptor, Self.interest, connection.token) == 0 else {
-      close(connection)
-      return false
-    }
     connection.begin()
-    updateDeadline(connection, now)
     // The request has usually arrived already.
     connection.events = CREDD_EPOLL_IN
     queue.append(connection)

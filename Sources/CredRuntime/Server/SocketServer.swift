@@ -152,7 +152,7 @@ internal import Glibc
       connection.inputDrained()
       takeUnread(connection, now)
     case -Int(EAGAIN):
-      return connection.inputDrained()
+      connection.inputDrained()
     default:
       return close(connection)
     }
@@ -259,16 +259,26 @@ internal import Glibc
       // answer.
       queue.append(connection)
     }
-    if connection.watchesWritable != (connection.backlog > 0) {
-      connection.watchesWritable = connection.backlog > 0
-      let room = connection.watchesWritable ? CREDD_EPOLL_OUT : 0
-      loop.change(connection.descriptor, Self.interest | room, connection.token)
-    }
+    guard watch(connection) else { return close(connection) }
     updateDeadline(connection, now)
   }
 
-  static let interest =
+  private static let interest =
     CREDD_EPOLL_IN | CREDD_EPOLL_RDHUP | CREDD_EPOLL_PRI | CREDD_EPOLL_ET
+
+  /// - Returns: false if the kernel has no room for one more.
+  private func watch(_ connection: any FramedConnection) -> Bool {
+    let events = Self.interest | (connection.backlog > 0 ? CREDD_EPOLL_OUT : 0)
+    let before = connection.watchedEvents
+    guard events != before else { return true }
+    connection.watchedEvents = events
+    guard before == 0 else {
+      loop.change(connection.descriptor, events, connection.token)
+      return true
+    }
+    // Not when it was accepted: many connections are closed at the end of their first turn.
+    return loop.add(connection.descriptor, events, connection.token) == 0
+  }
 
   func close(_ connection: any FramedConnection) {
     guard !connection.isClosed else { return }
