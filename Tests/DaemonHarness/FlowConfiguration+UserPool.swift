@@ -1,13 +1,15 @@
 extension Configuration {
   /// The profile `default` at the sandbox's user pool.
   ///
-  /// - Parameter backend: more lines for the backend.
-  static func userPool(_ sandbox: Sandbox, backend: String = "") -> String {
+  /// - Parameters:
+  ///   - backend: more lines for the backend.
+  ///   - profile: more lines for the profile.
+  static func userPool(_ sandbox: Sandbox, backend: String = "", profile: String = "") -> String {
     """
     [backend staff]
     type = user-pool
     user_pool_id = us-east-1_Sandbox
-    client_id = 1sandboxclient234567890abc
+    client_id = \(UserPoolHost.client)
     user_pool_endpoint = \(sandbox.url)
     timeout = 30s
     \(backend)
@@ -15,6 +17,7 @@ extension Configuration {
     identity_pool_id = \(Sandbox.pool)
     backend = staff
     cognito_endpoint = \(sandbox.url)
+    \(profile)
 
     """
   }

@@ -50,3 +50,22 @@ extension TestHost {
     try answer { try run(try user.prefix + [copy, "--socket", socketPath] + arguments) }
   }
 }
+
+extension TestHost {
+  /// A host whose sandbox knows every user.
+  ///
+  /// - Parameter keys: more lines for the profile `default`.
+  static func ofAnyUser(_ keys: String = "") throws -> TestHost {
+    try TestHost(sandbox: ["--any-user"]) { sandbox in
+      Configuration.http(url: sandbox.url + "/token")
+        + Configuration.profile("default", endpoint: sandbox.url, identifier: "{user}", keys)
+    }
+  }
+
+  /// The mode of a file; nil where there is none.
+  static func mode(_ path: String) -> UInt32? {
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0 else { return nil }
+    return status.st_mode & 0o7777
+  }
+}

@@ -105,9 +105,9 @@ struct ProviderHost {
   init(hostedUI backend: String) throws {
     redirectURI = "http://localhost:8976/"
     host = try TestHost { sandbox in
-      UserPoolHost.configuration(
+      Configuration.userPool(
         sandbox,
-        "domain = \(sandbox.url)\nredirect_uri = http://localhost:8976/\n\(backend)", "")
+        backend: "domain = \(sandbox.url)\nredirect_uri = http://localhost:8976/\n\(backend)")
     }
     try host.sandbox.control(
       "POST", "user-pool/client",

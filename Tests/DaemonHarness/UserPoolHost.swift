@@ -13,26 +13,8 @@ struct UserPoolHost {
     managed: Bool = false
   ) throws {
     host = try TestHost(sandbox: options, managed: managed) {
-      Self.configuration($0, backend, profile)
+      Configuration.userPool($0, backend: backend, profile: profile)
     }
-  }
-
-  static func configuration(_ sandbox: Sandbox, _ backend: String, _ profile: String) -> String {
-    """
-    [backend staff]
-    type = user-pool
-    user_pool_id = us-east-1_Sandbox
-    client_id = \(client)
-    user_pool_endpoint = \(sandbox.url)
-    timeout = 30s
-    \(backend)
-    [profile default]
-    identity_pool_id = \(Sandbox.pool)
-    backend = staff
-    cognito_endpoint = \(sandbox.url)
-    \(profile)
-
-    """
   }
 
   @discardableResult

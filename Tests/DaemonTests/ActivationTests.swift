@@ -8,12 +8,6 @@ import Testing
 /// Where the listening socket comes from, and what becomes of it.
 @Suite(.onStage)
 struct ActivationTests {
-  private func mode(_ path: String) -> UInt32? {
-    var status = stat()
-    guard unsafe lstat(path, &status) == 0 else { return nil }
-    return status.st_mode & 0o7777
-  }
-
   /// Its path is there before a process listens.
   private func waitForListener(_ manager: ChildProcess) throws {
     try Deadline.usual.wait(for: "the listener") { manager.errors.contains("Listening on") }
@@ -42,7 +36,7 @@ struct ActivationTests {
     daemon.send(SIGTERM)
     expect(try daemon.wait(), equals: 0)
     expect(socket.isClosed())
-    expect(mode(path), equals: 0o640)
+    expect(TestHost.mode(path), equals: 0o640)
   }
 
   /// Each is named; the daemon then serves at its own path.
@@ -79,9 +73,9 @@ struct ActivationTests {
   @Test
   func ownSocketIsMadeForAllUsersAndRemoved() throws {
     let host = try TestHost()
-    expect(mode(host.socketPath), equals: (geteuid() == 0 ? 0o666 : 0o600))
+    expect(TestHost.mode(host.socketPath), equals: (geteuid() == 0 ? 0o666 : 0o600))
     expect(try host.stopDaemon(), equals: 0)
-    expect(mode(host.socketPath) == nil)
+    expect(TestHost.mode(host.socketPath) == nil)
   }
 
   @Test
@@ -93,7 +87,7 @@ struct ActivationTests {
     expect(try host.get().status, equals: 0)
     host.daemon.send(SIGKILL)
     try host.daemon.wait()
-    expect(mode(host.socketPath) != nil)
+    expect(TestHost.mode(host.socketPath) != nil)
     let third = try ChildProcess(host.creddArguments + ["--socket", host.socketPath])
     try Deadline.usual.wait(for: "credd") { try host.credctl("ping").status == 0 }
     expect(third.status == nil)
@@ -136,7 +130,7 @@ struct ActivationTests {
     socket.finishSending()
     expect(try daemon.wait(), equals: 0)
     expect(daemon.errors.contains("nobody was connected for a while"))
-    expect(mode(path) != nil)
+    expect(TestHost.mode(path) != nil)
   }
 
   @Test

@@ -6,16 +6,9 @@ import Testing
 /// The kernel says which user calls, and that decides what the caller gets.
 @Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, which can be other users"))
 struct CallerTests {
-  private func host(_ keys: String = "") throws -> TestHost {
-    try TestHost(sandbox: ["--any-user"]) { sandbox in
-      Configuration.http(url: sandbox.url + "/token")
-        + Configuration.profile("default", endpoint: sandbox.url, identifier: "{user}", keys)
-    }
-  }
-
   @Test
   func eachUserHasASessionOfTheirOwn() throws {
-    let host = try host()
+    let host = try TestHost.ofAnyUser()
     let credctl = try Stage.current().executable(Programs.credctl)
     let daemons = try host.credctl(credctl, as: .daemon, "get")
     let gamers = try host.credctl(credctl, as: .games, "get")
@@ -36,7 +29,7 @@ struct CallerTests {
 
   @Test
   func statusShowsOwnSessionsAndAllToRoot() throws {
-    let host = try host()
+    let host = try TestHost.ofAnyUser()
     let credctl = try Stage.current().executable(Programs.credctl)
     expect(try host.credctl(credctl, as: .daemon, "get").status, equals: 0)
     expect(try host.credctl(credctl, as: .games, "get").status, equals: 0)
@@ -67,7 +60,7 @@ struct CallerTests {
 
   @Test
   func allowedUsersAreServedAndOthersLearnNothing() throws {
-    let host = try host("allow_users = daemon")
+    let host = try TestHost.ofAnyUser("allow_users = daemon")
     let credctl = try Stage.current().executable(Programs.credctl)
     expect(try host.credctl(credctl, as: .daemon, "get").status, equals: 0)
     let refused = try host.credctl(credctl, as: .games, "get")
@@ -87,7 +80,7 @@ struct CallerTests {
 
   @Test
   func allowedGroupsAreServed() throws {
-    let host = try host("allow_groups = mail")
+    let host = try TestHost.ofAnyUser("allow_groups = mail")
     let credctl = try Stage.current().executable(Programs.credctl)
     let member = OtherUser(user: "games", groups: ["games", "mail"])
     let primary = OtherUser(user: "daemon", groups: ["mail"])

@@ -36,12 +36,6 @@ struct CappedSocketTests {
     return TestHost.Outcome(status: status, output: process.output, errors: process.errors)
   }
 
-  private func mode(_ path: String) -> UInt32? {
-    var status = stat()
-    guard unsafe lstat(path, &status) == 0 else { return nil }
-    return status.st_mode & 0o7777
-  }
-
   // MARK: Passed by systemd
 
   @Test
@@ -69,7 +63,7 @@ struct CappedSocketTests {
       listeners?.elements.map { "\($0["Kind"]?.text ?? "") \($0["Address"]?.text ?? "")" },
       equals: ["socket \(host.socketPath)", "capped \(path)"])
     expect(try host.stopDaemon(), equals: 0)
-    expect(mode(path) != nil)
+    expect(TestHost.mode(path) != nil)
   }
 
   @Test
@@ -185,14 +179,14 @@ struct CappedSocketTests {
     let host = try TestHost { text($0, path) }
     // The path is there a moment before credd listens.
     try Deadline.usual.wait(for: "the socket") {
-      mode(path) != nil && (try? host.ask("{}", at: path)) != nil
+      TestHost.mode(path) != nil && (try? host.ask("{}", at: path)) != nil
     }
-    expect(mode(path), equals: geteuid() == 0 ? 0o666 : 0o600)
+    expect(TestHost.mode(path), equals: geteuid() == 0 ? 0o666 : 0o600)
     expect(try host.answer { try host.ask("{}", at: path) }["AccessKeyId"] != nil)
     expect(
       try host.ask(#"{"profile":"default"}"#, at: path).errorCode, equals: "AccessDenied")
     expect(try host.stopDaemon(), equals: 0)
-    expect(mode(path) == nil && mode(host.socketPath) == nil)
+    expect(TestHost.mode(path) == nil && TestHost.mode(host.socketPath) == nil)
   }
 
   @Test
@@ -208,7 +202,7 @@ struct CappedSocketTests {
     try host.reload()
     try isClosed(host, at: path)
     expect(try host.stopDaemon(), equals: 0)
-    expect(mode(path) == nil)
+    expect(TestHost.mode(path) == nil)
   }
 
   @Test
@@ -284,7 +278,7 @@ struct CappedSocketTests {
     let errors = try refusal(
       { text($0, path, daemon: "exit_on_idle = 1h") }, "--socket", own)
     expect(errors.contains("exit_on_idle: systemd does not pass [socket \(path)]"), "\(errors)")
-    expect(mode(path) == nil)
+    expect(TestHost.mode(path) == nil)
     // Where systemd passes it, it is as good as the other one.
     let host = try TestHost(managed: true, passed: passed(path)) {
       text($0, path, daemon: "exit_on_idle = 1h")

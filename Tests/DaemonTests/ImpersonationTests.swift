@@ -7,13 +7,6 @@ import Testing
 /// The users that may ask in the name of others: none, unless a profile says so.
 @Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, which can be other users"))
 struct ImpersonationTests {
-  private func host(_ keys: String = "") throws -> TestHost {
-    try TestHost(sandbox: ["--any-user"]) { sandbox in
-      Configuration.http(url: sandbox.url + "/token")
-        + Configuration.profile("default", endpoint: sandbox.url, identifier: "{user}", keys)
-    }
-  }
-
   private func refusal(_ host: TestHost, _ line: String) throws -> String? {
     let reply = try host.ask(line)
     expect(reply.errorCode, equals: "AccessDenied")
@@ -23,7 +16,7 @@ struct ImpersonationTests {
 
   @Test
   func notEvenRootActsForOthersUnlessListed() throws {
-    let host = try host()
+    let host = try TestHost.ofAnyUser()
     let refused = try refusal(host, #"{"user":"games"}"#)
     expect(refused, equals: "you may not act for others in profile 'default'")
     // Neither a user nor a profile that does not exist looks different.
@@ -38,7 +31,7 @@ struct ImpersonationTests {
 
   @Test
   func aListedUserGetsTheOthersSessionAndBothAreNamedInTheLog() throws {
-    let host = try host("impersonate = root")
+    let host = try TestHost.ofAnyUser("impersonate = root")
     let credctl = try Stage.current().executable(Programs.credctl)
     let own = try host.credctl(credctl, as: .games, "get")
     expect(own.status, equals: 0)
@@ -91,7 +84,8 @@ struct ImpersonationTests {
 
   @Test
   func onlyForUsersThatTheProfileAdmits() throws {
-    let host = try host("impersonate = root\nallow_users = daemon\nallow_groups = games")
+    let host = try TestHost.ofAnyUser(
+      "impersonate = root\nallow_users = daemon\nallow_groups = games")
     expect(try host.ask(#"{"user":"daemon"}"#)["AccessKeyId"] != nil)
     expect(try host.ask(#"{"user":"games"}"#)["AccessKeyId"] != nil)
     expect(
@@ -108,7 +102,7 @@ struct ImpersonationTests {
 
   @Test
   func aConnectionThatActedForOthersHasItsOwnSessionNext() throws {
-    let host = try host("impersonate = root")
+    let host = try TestHost.ofAnyUser("impersonate = root")
     let socket = try host.connect()
     let lines = [#"{"user":"games"}"#, "{}", #"{"user":"daemon"}"#, "{}", #"{"user":"games"}"#]
     for _ in 0..<3 { try socket.send(lines.map { $0 + "\n" }.joined()) }

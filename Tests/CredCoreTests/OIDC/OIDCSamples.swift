@@ -7,7 +7,6 @@ import TestSupport
 enum OIDCSamples {
   static let issuerText = "https://login.example.com/"
   static let now = WallTime(secondsSince1970: 1_800_000_000)
-  static let wrongSecret = "s3cret/+% :é"
 
   static var issuer: OIDCIssuer { get throws { try OIDCIssuer(issuerText) } }
 

@@ -8,8 +8,8 @@ import Testing
 struct ReplicaTests {
   private func host() throws -> TestHost {
     try TestHost(sandbox: ["--replica-port", "0"]) {
-      UserPoolHost.configuration(
-        $0, "replica_region = eu-central-1\nreplica_endpoint = \($0.replicaURL)", "")
+      Configuration.userPool(
+        $0, backend: "replica_region = eu-central-1\nreplica_endpoint = \($0.replicaURL)")
     }
   }
 

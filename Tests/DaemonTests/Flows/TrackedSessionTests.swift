@@ -92,7 +92,7 @@ struct TrackedSessionTests {
     let file = try Stage.current().newFile("secret")
     try Data((old + "\n").utf8).write(to: URL(filePath: file))
     let host = try TestHost {
-      UserPoolHost.configuration($0, "client_secret_file = \(file)", "")
+      Configuration.userPool($0, backend: "client_secret_file = \(file)")
         .replacing(UserPoolHost.client, with: client)
     }
     func secrets(_ list: String...) throws {

@@ -82,9 +82,7 @@ struct UserPoolSessionTests {
   @Test func credctlSignsOutOnAllHosts() throws {
     let here = try UserPoolHost()
     try here.signIn()
-    let there = try TestHost { _ in
-      UserPoolHost.configuration(here.host.sandbox, "", "")
-    }
+    let there = try TestHost { _ in Configuration.userPool(here.host.sandbox) }
     expect(try there.logIn("alice", password: "Sandbox-1").state, equals: "signedIn")
     let outcome = try here.host.credctl("logout", "--global")
     expect(outcome.status == 0 && outcome.output.hasPrefix("default signedOut"), "\(outcome)")
@@ -110,13 +108,13 @@ struct UserPoolSessionTests {
 
   @Test func theBasicFlowWorksToo() throws {
     let host = try TestHost {
-      UserPoolHost.configuration(
-        $0, "",
-        """
-        flow = basic
-        sts_endpoint = \($0.url)
-        role_arn = \(Configuration.role("authenticated"))
-        """)
+      Configuration.userPool(
+        $0,
+        profile: """
+          flow = basic
+          sts_endpoint = \($0.url)
+          role_arn = \(Configuration.role("authenticated"))
+          """)
     }
     expect(try host.logIn("alice", password: "Sandbox-1").state, equals: "signedIn")
     _ = try host.credentials()
@@ -164,7 +162,7 @@ struct UserPoolSessionTests {
     let calls = try host.host.sandbox.allCalls
     try #require(try host.calls("RevokeToken") == 0)
     try host.host.configure {
-      UserPoolHost.configuration($0, "", "")
+      Configuration.userPool($0)
         .replacing(UserPoolHost.client, with: "2sandboxclient234567890abc")
     }
     try host.host.reload()

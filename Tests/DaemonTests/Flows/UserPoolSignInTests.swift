@@ -33,7 +33,7 @@ struct UserPoolSignInTests {
     try Data("sandboxclientsecret012345678901234567890abcdefghijk\n".utf8)
       .write(to: URL(filePath: file))
     let host = try TestHost {
-      UserPoolHost.configuration($0, "client_secret_file = \(file)", "")
+      Configuration.userPool($0, backend: "client_secret_file = \(file)")
         .replacing(UserPoolHost.client, with: "2sandboxclient234567890abc")
     }
     let reply = try host.logIn("alice", password: "Sandbox-1")
