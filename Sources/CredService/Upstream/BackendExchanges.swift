@@ -190,7 +190,7 @@ extension BackendExchanges {
     _ session: ProviderSession, _ way: PoolRenewalWay, _ user: UnixUser,
     _ done: @escaping Completion<PreparedCall>
   ) {
-    done(.failure(.unfitSession(of: .cognitoIdentity)))
+    done(.failure(.unfitSession(of: upstream)))
   }
 
   func signOut(_ signOut: BackendSignOut, _ done: @escaping (UpstreamFailure?) -> Void) {
@@ -202,7 +202,7 @@ extension BackendExchanges {
   }
 
   func answer(_ request: PoolRequest, _ done: @escaping Completion<PoolReply>) {
-    sender.later { done(.failure(.unfitSession(of: .cognitoIdentity))) }
+    sender.later { done(.failure(.unfitSession(of: upstream))) }
   }
 
   func places(_ turns: CallTurns) -> [ProbedPlace] {

@@ -41,7 +41,7 @@ struct OIDCExchanges: BackendExchanges {
     for session: ProviderSession, _ done: @escaping Completion<(ProviderExchanges, OIDCClient)>
   ) {
     guard let exchanges = self.provider else {
-      return done(.failure(.unfitSession(of: .cognitoIdentity)))
+      return done(.failure(.unfitSession(of: upstream)))
     }
     exchanges.provider { provider in
       switch provider {

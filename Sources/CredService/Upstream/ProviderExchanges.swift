@@ -27,7 +27,7 @@ struct ProviderExchanges {
 
   /// The URLs of the provider: configured, known, or from its discovery document.
   func provider(_ done: @escaping Completion<ProviderMetadata>) {
-    guard let issuerURL else { return done(.failure(.unfitSession(of: .cognitoIdentity))) }
+    guard let issuerURL else { return done(.failure(.unfitSession(of: upstream))) }
     called.memory.discovery.metadata(of: issuerURL, for: called, done)
   }
 

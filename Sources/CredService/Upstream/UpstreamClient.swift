@@ -140,7 +140,7 @@ package final class UpstreamClient: UpstreamPerforming {
       backend.exchanges.signIn(username, password, user, done)
     case .renewProviderTokens(let session, let way):
       guard let backend = backend(of: profile.giving(session))?.taking(turn, at: place) else {
-        return done(.failure(.unfitSession(of: .cognitoIdentity)))
+        return done(.failure(.unfitSession(of: profile.upstream)))
       }
       backend.exchanges.renew(session, way, user, done)
     case .tokenCallback(let identityID, let logins, let session, let isForced):
@@ -195,7 +195,7 @@ package final class UpstreamClient: UpstreamPerforming {
   ) {
     guard let backend = backend(of: profile)?.taking(turn),
       let provider = profile.settings.developerProvider
-    else { return done(.failure(.unfitSession(of: .cognitoIdentity))) }
+    else { return done(.failure(.unfitSession(of: profile.upstream))) }
     do throws(UpstreamFailure) {
       let query = try backend.query(parts, at: provider, for: user)
       backend.exchanges.token(query, parts, user, done)
@@ -324,7 +324,7 @@ package final class UpstreamClient: UpstreamPerforming {
         turns.later { done(result) }
       }
       guard let exchanges = ProviderExchanges(backend.taking(turn)) else {
-        return finish(.failure(.unfitSession(of: .cognitoIdentity)))
+        return finish(.failure(.unfitSession(of: backend.upstream)))
       }
       exchanges.take(call.request, finish)
     } completion: { result in
@@ -352,6 +352,12 @@ extension UpstreamOutcome {
 }
 
 extension Profile {
+  /// Where a session of the profile gets what it needs first.
+  fileprivate var upstream: Upstream {
+    if let backend { return .backend(backend.name) }
+    return identityPool == nil ? .sts : .cognitoIdentity
+  }
+
   /// The profile whose backend gave a session's tokens, and so renews them.
   func giving(_ session: ProviderSession) -> Profile {
     link.flatMap { $0.plan.backend.issuer == session.issuer ? $0 : nil } ?? self

@@ -77,6 +77,23 @@ struct UnfitSessionTests {
     }
   }
 
+  /// Whoever mends it must not look for the fault at Cognito.
+  @Test func aCallThatItsBackendDoesNotKnowIsNamedAfterTheBackend() throws {
+    let fixture = try ServiceFixture(Configured.usual())
+    var ids = CallIDs()
+    let request = CallRequest(
+      id: ids.next(),
+      call: .renewProviderTokens(
+        Self.providerSession(refresh: "refresh-0"), way: .getTokensFromRefreshToken),
+      profile: try #require(fixture.service.configuration.profiles["default"]),
+      user: UnixUser(uid: 1000, name: "alice"), isInPerson: true, isRetry: false)
+    var outcomes: [UpstreamOutcome] = []
+    fixture.upstream.start(request) { outcomes.append($0) }
+    fixture.host.settle()
+    expect(outcomes, equals: [.failed(.unfitSession(of: .backend("corp")))])
+    expect(fixture.host.http.requests.isEmpty)
+  }
+
   private func check(_ text: String, _ state: SignInState, isFit: Bool?) throws {
     let host = FakeHost()
     host.queries.files["/run/token"] = "token"
