@@ -16,8 +16,7 @@ final class DerivedSessions {
   private var questions: [UInt64: Question] = [:]
   private var idsByCall: [CallID: UInt64] = [:]
   private var lastID = DerivedSessions.firstID
-  private var work = DeferredWork()
-  private var timer: (any Timer)?
+  private let deferred: DeferredWork
   private let clock: any Clock
   private let sessions: SessionTable
 
@@ -27,7 +26,7 @@ final class DerivedSessions {
   init(clock: any Clock, sessions: SessionTable) {
     self.clock = clock
     self.sessions = sessions
-    timer = clock.makeTimer { [unowned self] in runDeferred() }
+    deferred = DeferredWork(clock, turnTime: .milliseconds(1))
   }
 
   // MARK: Changes of a source
@@ -92,7 +91,7 @@ final class DerivedSessions {
     let id = lastID
     questions[id] = Question(asker: session, call: call, demand: demand)
     idsByCall[call] = id
-    later { [unowned self] in put(id) }
+    deferred.later { [unowned self] in put(id) }
   }
 
   private func put(_ id: UInt64) {
@@ -116,7 +115,7 @@ final class DerivedSessions {
     guard let id = idsByCall[call], let question = remove(id),
       let source = question.asker.source
     else { return }
-    later { [unowned self] in sessions.handle(.waiterLeft(id), source, clock.now) }
+    deferred.later { [unowned self] in sessions.handle(.waiterLeft(id), source, clock.now) }
   }
 
   /// A client waits for the call now.
@@ -145,7 +144,7 @@ final class DerivedSessions {
 
   private func answer(_ id: UInt64, _ outcome: UpstreamOutcome) {
     guard let question = remove(id) else { return }
-    later { [unowned self] in
+    deferred.later { [unowned self] in
       guard !question.asker.hasEnded else { return }
       sessions.handle(.callFinished(question.call, outcome), question.asker, clock.now)
     }
@@ -155,27 +154,5 @@ final class DerivedSessions {
     guard let question = questions.removeValue(forKey: id) else { return nil }
     idsByCall[question.call] = nil
     return question
-  }
-
-  // MARK: Later
-
-  /// After this time clients are served again.
-  private static let iterationTime = Duration.milliseconds(1)
-
-  private func later(_ body: @escaping () -> Void) {
-    work.append(body)
-    timer?.arm(at: clock.now)
-  }
-
-  /// Work that is deferred meanwhile waits for the next iteration.
-  private func runDeferred() {
-    let end = clock.now + Self.iterationTime
-    var left = work.count
-    while left > 0, let body = work.popFirst() {
-      body()
-      left -= 1
-      guard clock.now < end else { break }
-    }
-    if !work.isEmpty { timer?.arm(at: clock.now) }
   }
 }

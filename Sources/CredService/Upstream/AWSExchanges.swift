@@ -4,90 +4,74 @@ import CredCore
 struct AWSExchanges {
   let profile: Profile
   let pool: PlacedIdentityPool
-  let sender: Sender
+  private let services: UpstreamServices
 
   /// Nil without an identity pool.
-  init?(profile: Profile, sender: Sender) {
+  init?(_ profile: Profile, _ services: UpstreamServices) {
     guard let pool = profile.identityPool else { return nil }
     self.profile = profile
     self.pool = pool
-    self.sender = sender
+    self.services = services
   }
 
-  func getID(
-    _ logins: LoginsMap
-  ) throws(UpstreamFailure) -> Exchange<UpstreamOutcome> {
-    let request = try Upstream.cognitoIdentity.checked { () throws(InvalidInput) in
-      try pool.cognito.getID(
-        pool: pool.id, accountID: profile.settings.accountID, logins: logins)
-    }
-    return cognito(request, logins) { reply throws(UpstreamFailure) in
-      .identity(try CognitoIdentity.identity(from: reply))
-    }
-  }
-
-  func getOpenIDToken(
-    _ identityID: IdentityID, _ logins: LoginsMap
-  ) -> Exchange<UpstreamOutcome> {
-    let request = pool.cognito.getOpenIDToken(identity: identityID, logins: logins)
-    return cognito(request, logins) { reply throws(UpstreamFailure) in
-      UpstreamOutcome(try CognitoIdentity.token(from: reply), clock)
-    }
-  }
-
-  func getCredentials(
-    _ identityID: IdentityID, _ logins: LoginsMap, _ role: String?
-  ) -> Exchange<UpstreamOutcome> {
-    let request = pool.cognito.getCredentials(
-      identity: identityID, logins: logins, customRoleARN: role ?? profile.settings.roleARN)
-    return cognito(request, logins) { reply throws(UpstreamFailure) in
-      UpstreamOutcome(try CognitoIdentity.credentials(from: reply), identityID, clock)
-    }
-  }
-
-  private func cognito(
-    _ request: HTTPRequest, _ logins: LoginsMap,
-    _ read: @escaping (HTTPReply) throws(UpstreamFailure) -> UpstreamOutcome
-  ) -> Exchange<UpstreamOutcome> {
-    Exchange(
-      request: request, settings: settings, upstream: .cognitoIdentity,
-      secrets: logins.logins.map(\.token), read: read)
-  }
-
-  func assumeRole(
-    _ identityID: IdentityID?, _ token: Secret, _ user: UnixUser,
-    _ done: @escaping Completion<PreparedCall>
-  ) {
-    sender.readFileIfNamed(
-      profile.settings.policyFile, as: .lines, key: "policy_file", for: .sts
-    ) { policy in
-      done(
-        Result { () throws(UpstreamFailure) in
-          let request = try roleRequest(token, try policy.get(), user)
-          return .exchange(
-            Exchange(
-              request: request, settings: Self.settings(of: profile, at: profile.stsOrigin),
-              upstream: .sts, secrets: [token]
-            ) {
-              reply throws(UpstreamFailure) in
-              UpstreamOutcome(try STS.credentials(from: reply), identityID, clock)
-            })
+  func prepared(
+    _ call: UpstreamCall, for user: UnixUser, _ inputs: CallInputs
+  ) throws(Unprepared) -> Prepared<UpstreamOutcome> {
+    let clock = services.clock
+    switch call {
+    case .getID(let logins):
+      let request = try Upstream.cognitoIdentity.checked { () throws(InvalidInput) in
+        try pool.cognito.getID(
+          pool: pool.id, accountID: profile.settings.accountID, logins: logins)
+      }
+      return .exchange(
+        Exchange(request: cognito(request, logins)) { reply throws(UpstreamFailure) in
+          .identity(try CognitoIdentity.identity(from: reply))
         })
+    case .getOpenIDToken(let identityID, let logins):
+      let request = pool.cognito.getOpenIDToken(identity: identityID, logins: logins)
+      return .exchange(
+        Exchange(request: cognito(request, logins)) { reply throws(UpstreamFailure) in
+          UpstreamOutcome(try CognitoIdentity.token(from: reply), clock)
+        })
+    case .getCredentials(let identityID, let logins, let role):
+      let request = pool.cognito.getCredentials(
+        identity: identityID, logins: logins, customRoleARN: role ?? profile.settings.roleARN)
+      return .exchange(
+        Exchange(request: cognito(request, logins)) { reply throws(UpstreamFailure) in
+          UpstreamOutcome(try CognitoIdentity.credentials(from: reply), identityID, clock)
+        })
+    case .assumeRole(let identityID, let token):
+      let request = UpstreamRequest(
+        try roleRequest(token, user, inputs), Self.settings(of: profile, at: profile.stsOrigin),
+        to: .sts, secrets: [token])
+      return .exchange(
+        Exchange(request: request) { reply throws(UpstreamFailure) in
+          UpstreamOutcome(try STS.credentials(from: reply), identityID, clock)
+        })
+    default: preconditionFailure("the others are no calls of an identity pool")
     }
+  }
+
+  private func cognito(_ request: HTTPRequest, _ logins: LoginsMap) -> UpstreamRequest {
+    UpstreamRequest(
+      request, settings, to: .cognitoIdentity, secrets: logins.logins.map(\.token))
   }
 
   private func roleRequest(
-    _ token: Secret, _ policy: Secret?, _ user: UnixUser
-  ) throws(UpstreamFailure) -> HTTPRequest {
+    _ token: Secret, _ user: UnixUser, _ inputs: CallInputs
+  ) throws(Unprepared) -> HTTPRequest {
     let settings = profile.settings
     guard let role = settings.roleARN else {
       preconditionFailure("the configuration reader wants role_arn for the basic flow")
     }
+    let policy = try inputs.file(
+      ifNamed: settings.policyFile, as: .lines, key: "policy_file", for: .sts)
     return try Upstream.sts.checked { () throws(InvalidInput) in
       try pool.sts.assumeRole(
         STS.RoleQuery(
           roleARN: role,
-          sessionName: try sender.expand(settings.roleSessionName, user, "role_session_name"),
+          sessionName: try services.expand(settings.roleSessionName, user, "role_session_name"),
           duration: Int(settings.roleDuration.inSeconds), policy: policy?.exposedText(),
           policyARNs: settings.policyARNs),
         token: token)
@@ -104,8 +88,6 @@ struct AWSExchanges {
     settings.hostOrigin = origin
     return settings
   }
-
-  private var clock: any Clock { sender.services.clock }
 
   /// The servers that `check` asks.
   func places(_ turns: CallTurns) -> [ProbedPlace] {

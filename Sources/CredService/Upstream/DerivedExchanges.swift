@@ -4,38 +4,26 @@ import CredCore
 struct DerivedExchanges {
   private let profile: Profile
   private let derivation: Derivation
-  private let sender: Sender
   private let memory: ExchangeMemory
 
   /// Nil for a profile with an identity of its own.
-  init?(_ profile: Profile, _ sender: Sender, _ memory: ExchangeMemory) {
+  init?(_ profile: Profile, _ memory: ExchangeMemory) {
     guard let derivation = profile.derivation else { return nil }
     self.profile = profile
     self.derivation = derivation
-    self.sender = sender
     self.memory = memory
   }
 
   func derive(
-    from source: SourceCredentials, _ user: UnixUser, _ done: @escaping Completion<PreparedCall>
-  ) {
-    sender.loadCrypto(for: .sts) { crypto in
-      done(
-        Result { () throws(UpstreamFailure) in
-          .exchange(try exchange(source, user, try crypto.get()))
-        })
-    }
-  }
-
-  private func exchange(
-    _ source: SourceCredentials, _ user: UnixUser, _ crypto: any Crypto
-  ) throws(UpstreamFailure) -> Exchange<UpstreamOutcome> {
+    from source: SourceCredentials, for user: UnixUser, _ inputs: CallInputs
+  ) throws(Unprepared) -> Prepared<UpstreamOutcome> {
+    let crypto = try inputs.crypto(for: .sts)
     let (host, clock) = (derivation.sts.host, memory.signatureClock)
     let derived: DerivedRequest
     do {
-      derived = try derivation.request(from: source, user, host: sender.services.hostName)
+      derived = try derivation.request(from: source, user, host: memory.services.hostName)
     } catch {
-      throw .unfitUser(error)
+      throw .failed(.unfitUser(error))
     }
     let signed = clock.now(at: host.url)
     let request = try Upstream.sts.checked { () throws(InvalidInput) in
@@ -45,9 +33,8 @@ struct DerivedExchanges {
     let digest = derived.policy.map { crypto.hexadecimalSHA256(of: $0) }
     // Whether another time of signing may help.
     var isOtherTime = false
-    var exchange = Exchange(
-      request: request, settings: settings, upstream: .sts
-    ) { reply throws(UpstreamFailure) in
+    var exchange = Exchange(request: UpstreamRequest(request, settings, to: .sts)) {
+      reply throws(UpstreamFailure) in
       do throws(UpstreamFailure) {
         return try outcome(of: reply, derived, source, policySHA256: digest)
       } catch {
@@ -58,7 +45,7 @@ struct DerivedExchanges {
       }
     }
     exchange.isRepeated = { $0.signatureFault == .time && isOtherTime }
-    return exchange
+    return .exchange(exchange)
   }
 
   /// Takes only an answer that gives no more than was asked for.
@@ -71,7 +58,7 @@ struct DerivedExchanges {
     case .scope: answer = try STS.scoped(from: reply)
     case .hop: answer = try STS.assumed(from: reply)
     }
-    let now = answer.serverTime ?? sender.services.clock.wallTime
+    let now = answer.serverTime ?? memory.services.clock.wallTime
     if let fault = derivation.fault(in: answer, to: sent, from: source, now: now) {
       throw .refusedAnswer(fault)
     }

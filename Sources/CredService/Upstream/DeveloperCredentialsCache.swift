@@ -18,12 +18,6 @@ final class DeveloperCredentialsCache {
     let isKept: Bool
   }
 
-  /// Runs a key's command and reads what it prints.
-  typealias Run = (
-    Key, _ timeout: Duration, @escaping Completion<DeveloperCredentials>
-  )
-    -> Void
-
   /// The pause after an early renewal failed. The held credentials are used meanwhile.
   static let pause: Duration = .seconds(30)
 
@@ -45,14 +39,14 @@ final class DeveloperCredentialsCache {
   }
 
   private let clock: any Clock
-  private let run: Run
+  private let commands: any CommandRunning
   private var random: any RandomNumberGenerator
   private var entries: [Key: Entry] = [:]
 
-  init(clock: any Clock, random: any RandomNumberGenerator, run: @escaping Run) {
-    self.clock = clock
+  init(_ services: UpstreamServices, random: any RandomNumberGenerator) {
+    clock = services.clock
+    commands = services.commands
     self.random = random
-    self.run = run
   }
 
   /// How many keys have credentials or a run.
@@ -88,7 +82,11 @@ final class DeveloperCredentialsCache {
   private func start(_ key: Key, _ entry: Entry, _ timeout: Duration) {
     guard !entry.isRunning else { return }
     entry.isRunning = true
-    run(key, timeout) { [weak self] result in self?.finish(key, entry, result) }
+    let command = Command(
+      key.command, environment: Command.environment([:]), input: Secret([]), timeout: timeout)
+    commands.run(command) { [weak self] output in
+      self?.finish(key, entry, Result { () throws(UpstreamFailure) in try key.read(output) })
+    }
   }
 
   private func finish(
@@ -118,5 +116,18 @@ final class DeveloperCredentialsCache {
       renewedFrom: RefreshPolicy.refreshTime(
         received: now, lifetime: lifetime, jitter: .random(in: 0..<1, using: &random)),
       usableUntil: RefreshPolicy.servableUntil(expires: now + lifetime, lifetime: lifetime))
+  }
+}
+
+extension DeveloperCredentialsCache.Key {
+  /// Reads what the command prints.
+  fileprivate func read(_ output: ExecOutcome) throws(UpstreamFailure) -> DeveloperCredentials {
+    let upstream = Upstream.backend(backend)
+    guard case .exited(0) = output.ending else { throw .exec(output, from: upstream) }
+    do throws(InvalidInput) {
+      return try DeveloperCredentials(processOutput: output.standardOutput)
+    } catch {
+      throw .notSent(error, to: upstream)
+    }
   }
 }

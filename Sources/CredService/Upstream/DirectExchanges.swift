@@ -4,34 +4,34 @@ import CredCore
 struct DirectExchanges {
   private let role: DirectRole
   private let settings: HTTPSettings
-  private let sender: Sender
+  private let services: UpstreamServices
 
   /// Nil for a profile of another flow.
-  init?(_ profile: Profile, _ sender: Sender) {
+  init?(_ profile: Profile, _ services: UpstreamServices) {
     guard let role = profile.directRole else { return nil }
     self.role = role
-    self.sender = sender
+    self.services = services
     settings = AWSExchanges.settings(of: profile, at: profile.stsOrigin)
   }
 
   func assumeRole(
-    _ token: Secret, _ user: UnixUser
-  ) throws(UpstreamFailure) -> Exchange<UpstreamOutcome> {
+    _ token: Secret, for user: UnixUser
+  ) throws(Unprepared) -> Prepared<UpstreamOutcome> {
     let query: STS.RoleQuery
     do {
-      query = try role.query(for: token, user, host: sender.services.hostName)
+      query = try role.query(for: token, user, host: services.hostName)
     } catch {
-      throw .unfitUser(error)
+      throw .failed(.unfitUser(error))
     }
     let request = try Upstream.sts.checked { () throws(InvalidInput) in
       try role.sts.assumeRole(query, token: token)
     }
-    let clock = sender.services.clock
-    return Exchange(
-      request: request, settings: settings, upstream: .sts, secrets: [token]
-    ) { reply throws(UpstreamFailure) in
-      UpstreamOutcome(try STS.credentials(from: reply, isDirect: true), nil, clock)
-    }
+    let clock = services.clock
+    return .exchange(
+      Exchange(request: UpstreamRequest(request, settings, to: .sts, secrets: [token])) {
+        reply throws(UpstreamFailure) in
+        UpstreamOutcome(try STS.credentials(from: reply, isDirect: true), nil, clock)
+      })
   }
 
   /// The server that `check` asks.
@@ -44,15 +44,15 @@ struct DirectExchanges {
   }
 }
 
-extension Sender {
-  /// Reads the login of a file, anew for each call, because sidecars replace the file.
-  func readTokenFile(of profile: Profile, _ done: @escaping Completion<PreparedCall>) {
-    let upstream = profile.directRole == nil ? Upstream.cognitoIdentity : .sts
-    guard let path = profile.settings.webIdentityTokenFile else {
-      return done(.failure(.unfitSession(of: upstream)))
+extension Profile {
+  /// The login of its file, read anew for each call, because sidecars replace the file.
+  func tokenOfFile(_ inputs: CallInputs) throws(Unprepared) -> Prepared<UpstreamOutcome> {
+    let upstream = directRole == nil ? Upstream.cognitoIdentity : .sts
+    guard let path = settings.webIdentityTokenFile else {
+      throw .failed(.unfitSession(of: upstream))
     }
-    readFile(path, as: .line, key: "web_identity_token_file", for: upstream) {
-      done($0.map { .outcome(.fileToken($0)) })
-    }
+    return .outcome(
+      .fileToken(
+        try inputs.file(path, as: .line, key: "web_identity_token_file", for: upstream)))
   }
 }

@@ -1,7 +1,8 @@
 import CredCore
 
-/// State that exchanges keep from one call to the next.
+/// What exchanges are made with, and the state that they keep from one call to the next.
 final class ExchangeMemory {
+  let services: UpstreamServices
   /// Generates uids of devices at sample servers, and identifiers of assertions.
   var random: any RandomNumberGenerator
   let developerCredentials: DeveloperCredentialsCache
@@ -10,13 +11,14 @@ final class ExchangeMemory {
   let replicas: PoolReplicas
   let enrolments: HostEnrolments
 
-  init(_ sender: Sender, random: any RandomNumberGenerator) {
+  init(_ services: UpstreamServices, random: any RandomNumberGenerator) {
+    self.services = services
     self.random = random
-    developerCredentials = DeveloperCredentialsCache(sender.services, random: random)
-    discovery = ProviderDiscovery(sender)
-    signatureClock = SignatureClock(sender.services.clock)
-    replicas = PoolReplicas(sender.services.clock, sender.services.log)
-    enrolments = HostEnrolments(sender.services.clock, sender.services.log)
+    developerCredentials = DeveloperCredentialsCache(services, random: random)
+    discovery = ProviderDiscovery(services.clock)
+    signatureClock = SignatureClock(services.clock)
+    replicas = PoolReplicas(services.clock, services.log)
+    enrolments = HostEnrolments(services.clock, services.log)
   }
 
   /// Drops the state of the old backends.

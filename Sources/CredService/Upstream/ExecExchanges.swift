@@ -11,35 +11,20 @@ struct ExecExchanges: BackendExchanges {
   }
 
   func token(
-    _ query: TokenQuery, _ parts: TokenQueryParts, _ user: UnixUser,
-    _ done: @escaping Completion<PreparedCall>
-  ) {
-    sender.readValues(settings.environmentFiles[...], for: upstream) { values in
-      done(
-        values.map { values in
-          .command(command(values, query)) { output throws(UpstreamFailure) in
-            try outcome(of: output, query)
-          }
-        })
-    }
-  }
-
-  private var exec: ExecBackend { ExecBackend(name: called.name) }
-
-  private func command(
-    _ values: [(name: String, value: Secret)], _ query: TokenQuery
-  ) -> Command {
+    _ query: TokenQuery, _ parts: TokenQueryParts, _ user: UnixUser
+  ) throws(Unprepared) -> Prepared<UpstreamOutcome> {
+    let exec = ExecBackend(name: called.name)
     var environment = settings.environment
-    for (name, value) in values { environment[name] = value }
-    return Command(
+    for (name, value) in try inputs.values(of: settings.environmentFiles, for: upstream) {
+      environment[name] = value
+    }
+    let command = Command(
       settings.command, environment: Command.environment(environment),
       input: exec.standardInput(query), timeout: called.settings.timeout)
-  }
-
-  private func outcome(
-    of output: ExecOutcome, _ query: TokenQuery
-  ) throws(UpstreamFailure) -> UpstreamOutcome {
-    UpstreamOutcome(try exec.token(from: output, to: query), clock)
+    return .command(
+      PreparedCommand(command: command) { output throws(UpstreamFailure) in
+        UpstreamOutcome(try exec.token(from: output, to: query), clock)
+      })
   }
 }
 

@@ -14,47 +14,35 @@ struct OIDCExchanges: BackendExchanges {
   }
 
   func renew(
-    _ session: ProviderSession, _ way: PoolRenewalWay, _ user: UnixUser,
-    _ done: @escaping Completion<PreparedCall>
-  ) {
+    _ session: ProviderSession, _ way: PoolRenewalWay, _ user: UnixUser
+  ) throws(Unprepared) -> Prepared<UpstreamOutcome> {
     guard !session.refreshToken.isEmpty else {
-      return done(.failure(.noRefreshToken(from: called.name)))
+      throw .failed(.noRefreshToken(from: called.name))
     }
     let required: RequiredClaims
     do {
       required = try called.profile.requiredClaims(
-        user: user.name, uid: user.uid, host: sender.services.hostName)
+        user: user.name, uid: user.uid, host: services.hostName)
     } catch {
-      return done(.failure(.unfitSession(of: upstream)))
+      throw .failed(.unfitSession(of: upstream))
     }
-    client(for: session) { found in
-      done(
-        found.map { exchanges, client in
-          .exchange(renewal(session, required, client, exchanges))
-        })
-    }
+    let (exchanges, client) = try client(for: session)
+    return .exchange(renewal(session, required, client, exchanges))
   }
 
   /// The client that got a session's tokens, at the token endpoint that gave them. They are sent to
   /// no other.
   private func client(
-    for session: ProviderSession, _ done: @escaping Completion<(ProviderExchanges, OIDCClient)>
-  ) {
-    guard let exchanges = self.provider else {
-      return done(.failure(.unfitSession(of: upstream)))
+    for session: ProviderSession
+  ) throws(Unprepared) -> (ProviderExchanges, OIDCClient) {
+    guard let exchanges = provider else { throw .failed(.unfitSession(of: upstream)) }
+    let metadata = try exchanges.metadata()
+    guard session.issuer == called.profile.plan.backend.issuer,
+      session.tokenEndpoint == metadata.token.text
+    else {
+      throw .failed(.movedProvider(called.name))
     }
-    exchanges.provider { provider in
-      switch provider {
-      case .failure(let failure): done(.failure(failure))
-      case .success(let provider):
-        guard session.issuer == called.profile.plan.backend.issuer,
-          session.tokenEndpoint == provider.token.text
-        else {
-          return done(.failure(.movedProvider(called.name)))
-        }
-        exchanges.client(at: provider) { client in done(client.map { (exchanges, $0) }) }
-      }
-    }
+    return (exchanges, try exchanges.client(at: metadata))
   }
 
   private func renewal(
@@ -62,10 +50,10 @@ struct OIDCExchanges: BackendExchanges {
     _ exchanges: ProviderExchanges
   ) -> Exchange<UpstreamOutcome> {
     let clock = clock
-    var exchange: Exchange<UpstreamOutcome> = exchanges.exchange(
+    let request = exchanges.request(
       client.renew(refreshToken: session.refreshToken), client,
-      secrets: [session.refreshToken], timeout: Self.renewalTimeout
-    ) { reply throws(UpstreamFailure) in
+      secrets: [session.refreshToken], timeout: Self.renewalTimeout)
+    var exchange = Exchange<UpstreamOutcome>(request: request) { reply throws(UpstreamFailure) in
       let renewal = try client.renewal(
         from: reply, of: session.subject ?? "", nonce: session.nonce, required: required,
         wallTime: clock.wallTime)
@@ -93,28 +81,21 @@ struct OIDCExchanges: BackendExchanges {
   }
 
   /// If the provider has no address for a sign-out, the session ends by itself.
-  func signOut(_ signOut: BackendSignOut, _ done: @escaping (UpstreamFailure?) -> Void) {
+  func signOut(_ signOut: BackendSignOut) throws(Unprepared) -> Prepared<Void> {
     guard let session = signOut.providerSession, !session.refreshToken.isEmpty else {
-      return sender.later { done(nil) }
+      return .outcome(())
     }
-    client(for: session) { found in
-      switch found {
-      case .failure(let failure): sender.later { done(failure) }
-      case .success((let exchanges, let client)):
-        guard let request = client.revoke(refreshToken: session.refreshToken) else {
-          return sender.later { done(nil) }
-        }
-        let exchange = exchanges.exchange(
-          request, client, secrets: [session.refreshToken], operation: "revoke"
-        ) { reply throws(UpstreamFailure) in try client.revoked(reply) }
-        called.send(exchange) { result in
-          guard case .failure(let failure) = result, failure.remedy != .alreadyDone else {
-            return done(nil)
-          }
-          done(failure)
-        }
-      }
+    let (exchanges, client) = try client(for: session)
+    guard let revocation = client.revoke(refreshToken: session.refreshToken) else {
+      return .outcome(())
     }
+    let request = exchanges.request(
+      revocation, client, secrets: [session.refreshToken], operation: "revoke")
+    var exchange = Exchange(request: request) { reply throws(UpstreamFailure) in
+      try client.revoked(reply)
+    }
+    exchange.meaning = { $0.remedy == .alreadyDone ? () : nil }
+    return .exchange(exchange)
   }
 
   /// The discovery document and the servers that it names. If the configuration names all servers,

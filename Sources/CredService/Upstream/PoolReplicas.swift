@@ -48,43 +48,16 @@ final class PoolReplicas {
     serving.contains(backend.name) ? backend.replicaName : nil
   }
 
-  /// Makes a call in one region, and where that is away in the other.
-  ///
-  /// - Parameters:
-  ///   - place: where a sign-in began; nil if it is not yet decided.
-  ///   - attempt: makes the call at a place, at most twice.
-  ///   - failure: of an outcome.
-  ///   - completion: gets the outcome. With both away it is the primary's.
-  func serve<Outcome>(
-    _ call: ReplicaCall, at place: PoolPlace? = nil,
-    attempt: @escaping (PoolPlace, @escaping (Outcome) -> Void) -> Void,
-    failure: @escaping (Outcome) -> UpstreamFailure?,
-    completion: @escaping (Outcome, PoolPlace) -> Void
-  ) {
-    let first = place ?? self.first(call)
-    attempt(first) { [unowned self] outcome in
-      note(failure(outcome), of: call, at: first)
-      guard place == nil, let away = failure(outcome), mayGoOn(call, after: away, at: first) else {
-        return completion(outcome, first)
-      }
-      let second: PoolPlace = first == .primary ? .replica : .primary
-      attempt(second) { [unowned self] other in
-        note(failure(other), of: call, at: second)
-        let isAway = failure(other)?.meansReplicaIsAway ?? false
-        if isAway, second == .replica { return completion(outcome, first) }
-        completion(other, second)
-      }
-    }
-  }
-
   /// Notes whether a renewal by the primary gave another refresh token.
-  func renewed(_ tokens: ProviderTokens, _ call: ReplicaCall) {
+  func renewed(_ outcome: UpstreamOutcome, _ call: ReplicaCall) {
+    guard case .providerTokens(let tokens, _) = outcome else { return }
     rotates[call.backend.name] = tokens.refresh != nil
   }
 
   // MARK: Which region
 
-  private func first(_ call: ReplicaCall) -> PoolPlace {
+  /// Where a call begins.
+  func first(_ call: ReplicaCall) -> PoolPlace {
     guard mayBeServed(call) else { return .primary }
     let known = [nil, call.uid].map { Outage(backend: call.backend.name, uid: $0) }
       .filter { outages[$0] != nil }
@@ -105,9 +78,11 @@ final class PoolReplicas {
     }
   }
 
-  private func mayGoOn(_ call: ReplicaCall, after failure: UpstreamFailure, at place: PoolPlace)
-    -> Bool
-  {
+  /// Whether a call that failed in one region is made in the other one too. With both away, the primary's
+  /// failure counts.
+  func mayGoOn(
+    _ call: ReplicaCall, after failure: UpstreamFailure, at place: PoolPlace
+  ) -> Bool {
     let isAway = place == .primary ? failure.meansOutage : failure.meansReplicaIsAway
     guard isAway, mayBeServed(call) else { return false }
     if case .anew(let mayBeginTwice) = call.use { return mayBeginTwice || !failure.isReplyLost }
@@ -116,7 +91,8 @@ final class PoolReplicas {
 
   // MARK: What was seen
 
-  private func note(_ failure: UpstreamFailure?, of call: ReplicaCall, at place: PoolPlace) {
+  /// Takes the end of a call in one region.
+  func note(_ failure: UpstreamFailure?, of call: ReplicaCall, at place: PoolPlace) {
     guard call.backend.replicaName != nil else { return }
     if let failure, failure.isReplyLost { spend(call) }
     guard failure?.isAnswer ?? true else { return noteOutage(failure, of: call, at: place) }

@@ -11,42 +11,39 @@ final class ProviderDiscovery {
   }
 
   /// The known metadata of a provider, and how long they count.
-  private struct Known {
+  struct Known {
     let metadata: ProviderMetadata
     let until: Instant
   }
 
-  private let sender: Sender
+  private let clock: any Clock
   private var known: [Key: Known] = [:]
 
-  init(_ sender: Sender) {
-    self.sender = sender
+  init(_ clock: any Clock) {
+    self.clock = clock
   }
 
   func forget() { known = [:] }
 
-  /// - Parameter called: a provider, in the turn of the call that needs them.
+  /// - Parameter called: a provider, with what was fetched for the call.
   func metadata(
-    of issuer: OIDCIssuer, for called: CalledBackend,
-    _ done: @escaping Completion<ProviderMetadata>
-  ) {
+    of issuer: OIDCIssuer, for called: CalledBackend
+  ) throws(Unprepared) -> ProviderMetadata {
     let backend = called.settings
     if let metadata = ProviderMetadata(issuer, configured: backend.kind.providerEndpoints) {
-      return done(.success(metadata))
+      return metadata
     }
     let key = Key(issuer: issuer, backend: backend.name, caFile: backend.kind.caFile)
     let known = self.known[key]
-    if let known, known.until > sender.services.clock.now { return done(.success(known.metadata)) }
-    discoverPool(issuer, called) { [unowned self] result in
-      switch result {
-      case .success(let found):
-        self.known[key] = found
-        done(.success(found.metadata))
-      // While the provider cannot be asked, the known metadata are still used.
-      case .failure(let failure):
-        if let known, failure.failureClass.isTransient { return done(.success(known.metadata)) }
-        done(.failure(failure))
-      }
+    if let known, known.until > clock.now { return known.metadata }
+    switch try discovered(issuer, called) {
+    case .success(let found):
+      self.known[key] = found
+      return found.metadata
+    // While the provider cannot be asked, the known metadata are still used.
+    case .failure(let failure):
+      if let known, failure.failureClass.isTransient { return known.metadata }
+      throw .failed(failure)
     }
   }
 
@@ -56,35 +53,32 @@ final class ProviderDiscovery {
       ?? known[Key(issuer: issuer, backend: backend.name, caFile: backend.kind.caFile)]?.metadata
   }
 
-  /// Asks at the issuer's address. The pool may have gone back to its original issuer meanwhile.
-  private func discoverPool(
-    _ issuer: OIDCIssuer, _ called: CalledBackend, _ done: @escaping Completion<Known>
-  ) {
-    discover(issuer, at: issuer, called) { [unowned self] result in
-      guard case .failure(let failure) = result, !failure.failureClass.isTransient,
-        let original = issuer.originalOfPool
-      else { return done(result) }
-      discover(issuer, at: original, called, done)
-    }
+  /// What the document says at the issuer's address. The pool may have gone back to its original issuer
+  /// meanwhile.
+  private func discovered(
+    _ issuer: OIDCIssuer, _ called: CalledBackend
+  ) throws(Unprepared) -> Result<Known, UpstreamFailure> {
+    let result = try called.inputs.document(at: issuer, discovery(issuer, at: issuer, called))
+    guard case .failure(let failure) = result, !failure.failureClass.isTransient,
+      let original = issuer.originalOfPool
+    else { return result }
+    return try called.inputs.document(at: original, discovery(issuer, at: original, called))
   }
 
   /// - Parameter place: the issuer at whose address the document is.
-  private func discover(
-    _ issuer: OIDCIssuer, at place: OIDCIssuer, _ called: CalledBackend,
-    _ done: @escaping Completion<Known>
-  ) {
-    let (clock, backend) = (sender.services.clock, called.settings)
-    let endpoints = backend.kind.providerEndpoints
-    let exchange = Exchange(
-      request: place.discoveryRequest, settings: backend.providerHTTP(timeout: backend.timeout),
-      upstream: .backend(backend.name), operation: "discovery"
-    ) { reply throws(UpstreamFailure) in
+  private func discovery(
+    _ issuer: OIDCIssuer, at place: OIDCIssuer, _ called: CalledBackend
+  ) -> Exchange<Known> {
+    let (clock, backend) = (clock, called.settings)
+    let request = UpstreamRequest(
+      place.discoveryRequest, backend.providerHTTP(timeout: backend.timeout),
+      to: called.upstream, operation: "discovery")
+    return Exchange(request: request) { reply throws(UpstreamFailure) in
       Known(
         metadata: try ProviderMetadata(
-          from: reply, of: issuer, configured: endpoints, for: backend.name),
+          from: reply, of: issuer, configured: backend.kind.providerEndpoints, for: backend.name),
         until: clock.now + ProviderMetadata.lifetime(of: reply))
     }
-    called.send(exchange, done)
   }
 }
 

@@ -1,13 +1,16 @@
 import CredCore
 
-/// Sends requests and runs commands, and gets the files, libraries and computed values that they
-/// need. It knows no sessions and no turns.
+/// Takes the result of a request to an upstream, later.
+typealias Completion<Value> = (Result<Value, UpstreamFailure>) -> Void
+
+/// Sends requests, runs commands, and fetches what calls want before. It knows no sessions and no
+/// turns.
 final class Sender {
-  let services: UpstreamServices
+  private let services: UpstreamServices
   /// Called with each request that has ended and has a name in metrics.
   var requestEnded: ((EndedRequest) -> Void)?
-  private let turns: CallTurns
   private let files: FilesBeingRead
+  private let developerCredentials: DeveloperCredentialsCache
   private let backendClocks: BackendClocks
 
   /// If an exchange takes longer, it fails and is tried again.
@@ -15,210 +18,121 @@ final class Sender {
   /// How long work on a thread may take, including the wait for the work of other sign-ins.
   private static let proofTimeout: Duration = .seconds(10)
 
-  init(_ services: UpstreamServices, _ turns: CallTurns) {
+  init(_ services: UpstreamServices, _ developerCredentials: DeveloperCredentialsCache) {
     self.services = services
-    self.turns = turns
+    self.developerCredentials = developerCredentials
     files = FilesBeingRead(services)
     backendClocks = BackendClocks(services)
-  }
-
-  /// Runs `work` when the present event is over.
-  func later(_ work: @escaping () -> Void) { turns.later(work) }
-
-  /// Takes what a server's clock shows.
-  private func note<Outcome>(_ time: WallTime, of exchange: Exchange<Outcome>) {
-    if exchange.tellsTime {
-      services.clock.recordServerTime(time)
-    } else {
-      backendClocks.note(time, of: exchange.upstream)
-    }
   }
 
   // MARK: Requests and commands
 
   /// Sends a request and reads its reply. Its turn has come.
-  func send<Outcome>(_ exchange: Exchange<Outcome>, _ done: @escaping Completion<Outcome>) {
-    let (start, asked) = (services.clock.now, exchange.request.summary)
-    services.http.send(exchange.request, exchange.settings) { [unowned self] result in
+  func send<Reply>(_ exchange: Exchange<Reply>, _ done: @escaping Completion<Reply>) {
+    let (start, request) = (services.clock.now, exchange.request)
+    services.http.send(request.http, request.settings) { [unowned self] result in
       let time = services.clock.now - start
       switch result {
       case .failure(let failure):
-        let server = CalledServer(url: exchange.request.url, exchange.settings)
-        let failure = UpstreamFailure.transport(failure, from: exchange.upstream, at: server)
-          .with(request: asked, answer: failure.detail ?? failure.reason, took: time)
-        report(exchange, failure, in: time)
+        let failure = request.failure(failure, after: time)
+        report(request, failure, in: time)
         done(.failure(failure))
       case .success(var reply):
-        reply.sent = SentSecrets(
-          exchange.request.secretHeaders + exchange.secrets, names: exchange.names)
-        reply.wentPlain = exchange.request.url.hasPrefix("http://")
-        // A reply that a cache has kept has the time of its making.
-        if let time = reply.date, ["0", nil].contains(reply.header("Age")) {
-          note(time, of: exchange)
+        reply.sent = SentSecrets(request.http.secretHeaders + request.secrets, names: request.names)
+        reply.wentPlain = request.http.url.hasPrefix("http://")
+        noteTime(of: reply, to: request)
+        let outcome = Result { () throws(UpstreamFailure) in try exchange.read(reply) }.mapError {
+          $0.with(request: request.http.summary, answer: "HTTP \(reply.status)", took: time)
         }
-        let outcome = Result { () throws(UpstreamFailure) in try exchange.read(reply) }
-          .mapError { $0.with(request: asked, answer: "HTTP \(reply.status)", took: time) }
-        report(exchange, outcome.failure, status: reply.status, in: time)
+        report(request, outcome.failure, status: reply.status, in: time)
         done(outcome)
       }
     }
   }
 
+  /// Takes what a server's clock shows. A reply that a cache has kept has the time of its making.
+  private func noteTime(of reply: HTTPReply, to request: UpstreamRequest) {
+    guard let time = reply.date, ["0", nil].contains(reply.header("Age")) else { return }
+    if request.tellsTime {
+      services.clock.recordServerTime(time)
+    } else {
+      backendClocks.note(time, of: request.upstream)
+    }
+  }
+
   /// Runs a command and reads its output.
-  func run<Outcome>(
-    _ command: Command, reading read: @escaping (ExecOutcome) throws(UpstreamFailure) -> Outcome,
-    _ done: @escaping Completion<Outcome>
-  ) {
-    let start = services.clock.now
-    services.commands.run(command) { [unowned self] output in
+  func run<Outcome>(_ command: PreparedCommand<Outcome>, _ done: @escaping Completion<Outcome>) {
+    let (start, run) = (services.clock.now, command.command)
+    services.commands.run(run) { [unowned self] output in
       let time = services.clock.now - start
       var output = output
-      output.sent = command.secrets
+      output.sent = run.secrets
       let ending = output.ending.text
       done(
-        Result { () throws(UpstreamFailure) in try read(output) }
-          .mapError { $0.with(request: command.program, answer: ending, took: time) })
+        Result { () throws(UpstreamFailure) in try command.read(output) }
+          .mapError { $0.with(request: run.program, answer: ending, took: time) })
     }
   }
 
   /// - Parameter status: the status of the reply. If a provider answers 500 to a question about a
   ///   device code, it is asked again, and the sign-in does not fail.
-  private func report<Outcome>(
-    _ exchange: Exchange<Outcome>, _ failure: UpstreamFailure?, status: Int = 0, in time: Duration
+  private func report(
+    _ request: UpstreamRequest, _ failure: UpstreamFailure?, status: Int = 0, in time: Duration
   ) {
-    guard let operation = exchange.operation else { return }
+    guard let operation = request.operation else { return }
     let isServersError = failure == nil && status >= 500
     requestEnded?(
       EndedRequest(
-        upstream: exchange.upstream, operation: operation,
+        upstream: request.upstream, operation: operation,
         code: isServersError ? .backendUnavailable : failure?.code,
         isUpstreamsFault: isServersError || failure?.failureClass.isTransient ?? false,
         duration: time))
   }
 
-  // MARK: What calls need
+  // MARK: What calls want
 
-  /// Reads a small file that the configuration names. It may have been replaced since the last time.
-  func readFile(
-    _ path: String, as text: FileText, key: String, for upstream: Upstream,
-    _ done: @escaping Completion<Secret>
-  ) {
-    files.read(path, key: key) { content in
-      guard let content else {
-        let overdue = InvalidInput(field: key, reason: "\(path) does not answer")
-        return done(.failure(.overdueFile(overdue, to: upstream)))
+  /// Fetches anything but a document, which takes a turn.
+  ///
+  /// - Parameter done: called when the inputs have it, perhaps at once.
+  func fetch(_ want: CallInputs.Want, for inputs: CallInputs, _ done: @escaping () -> Void) {
+    switch want {
+    case .file(let file):
+      files.read(file) { content in
+        inputs.files[file] = .some(content)
+        done()
       }
-      done(
-        Result { () throws(UpstreamFailure) in
-          try upstream.checked { () throws(InvalidInput) in
-            try text.read(content.get(), path, as: key)
-          }
-        })
-    }
-  }
-
-  /// Reads a small file if the configuration names it.
-  func readFileIfNamed(
-    _ path: String?, as text: FileText, key: String, for upstream: Upstream,
-    _ done: @escaping Completion<Secret?>
-  ) {
-    guard let path else { return done(.success(nil)) }
-    readFile(path, as: text, key: key, for: upstream) { done($0.map { $0 }) }
-  }
-
-  /// The values of headers or variables as their files hold them now.
-  func readValues(
-    _ files: ArraySlice<ValueFile>, for upstream: Upstream,
-    _ done: @escaping Completion<[(name: String, value: Secret)]>
-  ) {
-    guard let file = files.first else { return done(.success([])) }
-    readFile(file.path, as: .line, key: file.key, for: upstream) { [unowned self] value in
-      switch value {
-      case .failure(let failure): done(.failure(failure))
-      case .success(let value):
-        readValues(files.dropFirst(), for: upstream) { others in
-          done(others.map { [(name: file.name, value: value)] + $0 })
-        }
+    case .crypto:
+      services.crypto.load { library in
+        inputs.crypto = .some(library)
+        done()
       }
-    }
-  }
-
-  /// The secret of a client as its file holds it now; nil for a public client.
-  func readClientSecret(
-    _ path: String?, for upstream: Upstream, _ done: @escaping Completion<Secret?>
-  ) {
-    readFileIfNamed(path, as: .line, key: "client_secret_file", for: upstream, done)
-  }
-
-  /// The crypto library, for backends that sign and decrypt.
-  func loadCrypto(for upstream: Upstream, _ done: @escaping Completion<any Crypto>) {
-    services.crypto.load { crypto in
-      done(crypto.map { .success($0) } ?? .failure(.transport(.noLibrary, from: upstream)))
-    }
-  }
-
-  /// Computes a proof of a sign-in on a thread, because it takes milliseconds.
-  func compute(
-    _ proof: PoolProof, for upstream: Upstream, _ done: @escaping Completion<PoolProof.Result>
-  ) {
-    loadCrypto(for: upstream) { [unowned self] crypto in
-      switch crypto {
-      case .failure(let failure): later { done(.failure(failure)) }
-      case .success(let crypto):
-        let deadline = services.clock.now + Self.proofTimeout
-        services.background.runOnce(.proofs, deadline: deadline) {
-          proof.computed(by: crypto)
-        } completion: { result in
-          done(result.map { .success($0) } ?? .failure(.proofOverdue(for: upstream)))
-        }
+    case .signer(let key, let timeout):
+      developerCredentials.signer(for: key, timeout: timeout) { signer in
+        inputs.signer = signer
+        done()
       }
+    case .assertion(let work):
+      services.background.runOnce(.proofs, deadline: proofDeadline, work) { assertion in
+        inputs.assertion = .some(assertion)
+        done()
+      }
+    case .proof(let work):
+      services.background.runOnce(.proofs, deadline: proofDeadline, work) { proof in
+        inputs.proof = .some(proof)
+        done()
+      }
+    case .document: preconditionFailure("the call that wants a document asks for it in its turn")
     }
   }
+
+  private var proofDeadline: Instant { services.clock.now + Self.proofTimeout }
 }
 
-/// Files that are being read, with the calls that wait for them. A file on a dead disk takes only
-/// one thread; the other threads read other files.
-final class FilesBeingRead {
-  /// A file that the configuration names by a key.
-  private struct NamedFile: Hashable {
-    let path: String
-    let key: String
-  }
-
-  typealias Content = Result<Secret, InvalidInput>
-
-  private let services: UpstreamServices
-  private var waiting: [NamedFile: [(Content?) -> Void]] = [:]
-  /// Files that missed their deadline and are still being read.
-  private var hanging: Set<NamedFile> = []
-
-  /// If reading a small file takes longer, it hangs.
-  private static let timeout: Duration = .seconds(5)
-
-  init(_ services: UpstreamServices) {
-    self.services = services
-  }
-
-  /// - Parameter done: gets nil if the file could not be read in time.
-  func read(_ path: String, key: String, _ done: @escaping (Content?) -> Void) {
-    let file = NamedFile(path: path, key: key)
-    guard !hanging.contains(file) else { return done(nil) }
-    waiting[file, default: []].append(done)
-    guard waiting[file]?.count == 1 else { return }
-    services.background.run(.files, deadline: services.clock.now + Self.timeout) {
-      [queries = services.queries] in
-      Result { () throws(InvalidInput) in try queries.file(path, key: key) }
-    } completion: { [unowned self] outcome in
-      let waiting = self.waiting.removeValue(forKey: file) ?? []
-      switch outcome {
-      case .finished(let content):
-        hanging.remove(file)
-        for done in waiting { done(content) }
-      case .overdue(let isRunning):
-        if isRunning { hanging.insert(file) }
-        for done in waiting { done(nil) }
-      }
-    }
+extension UpstreamRequest {
+  /// The failure of a request without a reply.
+  func failure(_ failure: TransportFailure, after time: Duration) -> UpstreamFailure {
+    .transport(failure, from: upstream, at: CalledServer(url: http.url, settings))
+      .with(request: http.summary, answer: failure.detail ?? failure.reason, took: time)
   }
 }
 

@@ -1,3 +1,4 @@
+import CredCore
 package import Logging
 
 /// Everything needed to make calls.
@@ -25,5 +26,29 @@ package struct UpstreamServices {
     self.crypto = crypto
     self.hostName = hostName
     self.log = log
+  }
+}
+
+// MARK: Templates
+
+extension UpstreamServices {
+  func expand(
+    _ template: Template, _ user: UnixUser, _ key: String
+  ) throws(InvalidInput) -> String {
+    do {
+      return try template.expand(user: user.name, uid: user.uid, host: hostName, encoding: .none)
+    } catch {
+      throw InvalidInput(field: key, reason: "\(error)")
+    }
+  }
+
+  func expand(
+    _ url: URLTemplate, _ user: UnixUser, _ key: String
+  ) throws(InvalidInput) -> String {
+    do {
+      return try url.expand(user: user.name, uid: user.uid, host: hostName)
+    } catch {
+      throw InvalidInput(field: key, reason: "\(error)")
+    }
   }
 }

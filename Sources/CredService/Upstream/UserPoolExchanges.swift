@@ -11,121 +11,92 @@ struct UserPoolExchanges: BackendExchanges {
   }
 
   /// The app client of the user pool, with the secret that the file holds now.
-  func client(_ done: @escaping Completion<UserPoolClient>) {
-    sender.readClientSecret(settings.clientSecretFile, for: upstream) { secret in
-      done(
-        Result { () throws(UpstreamFailure) in
-          let secret = try secret.get()
-          let client = try upstream.checked { () throws(InvalidInput) in
-            try called.profile.userPoolClient(secret: secret, at: called.place)
-          }
-          guard let client else { throw .unfitSession(of: upstream) }
-          return client
-        })
+  func client() throws(Unprepared) -> UserPoolClient {
+    let secret = try inputs.clientSecret(settings.clientSecretFile, for: upstream)
+    let client = try upstream.checked { () throws(InvalidInput) in
+      try called.profile.userPoolClient(secret: secret, at: inputs.place)
     }
-  }
-
-  func renew(
-    _ session: ProviderSession, _ way: PoolRenewalWay, _ user: UnixUser,
-    _ done: @escaping Completion<PreparedCall>
-  ) {
-    client(for: session) { client in
-      switch (client, way) {
-      case (.failure(let failure), _): done(.failure(failure))
-      case (.success(let client), .getTokensFromRefreshToken):
-        let request = client.getTokens(
-          refreshToken: session.refreshToken, device: session.deviceKey)
-        done(.success(.exchange(refresh(request, session, client))))
-      case (.success(let client), .refreshTokenAuth):
-        username(session.username, at: client) { user in
-          done(
-            user.map { user in
-              let request = client.initiateAuth(
-                refreshToken: session.refreshToken, of: user, device: session.deviceKey)
-              return .exchange(refresh(request, session, client))
-            })
-        }
-      }
-    }
+    guard let client else { throw .failed(.unfitSession(of: upstream)) }
+    return client
   }
 
   /// The app client that gave a session's tokens. They are sent to no other.
-  func client(
-    for session: ProviderSession, _ done: @escaping Completion<UserPoolClient>
-  ) {
-    client { client in
-      done(
-        Result { () throws(UpstreamFailure) in
-          let client = try client.get()
-          guard client.issuer == session.issuer, !session.refreshToken.isEmpty else {
-            throw .unfitSession(of: .backend(client.backend))
-          }
-          return client
-        })
+  func client(for session: ProviderSession) throws(Unprepared) -> UserPoolClient {
+    let client = try client()
+    guard client.issuer == session.issuer, !session.refreshToken.isEmpty else {
+      throw .failed(.unfitSession(of: upstream))
     }
+    return client
   }
 
   /// A user name with its hash, which a client with a secret sends.
-  func username(
-    _ name: String, at client: UserPoolClient, _ done: @escaping Completion<PoolUsername>
-  ) {
-    sender.loadCrypto(for: upstream) { crypto in
-      done(
-        Result { () throws(UpstreamFailure) in
-          let crypto = try crypto.get()
-          return try upstream.checked { () throws(InvalidInput) in
-            try client.username(name, digests: crypto)
-          }
-        })
+  func username(_ name: String, at client: UserPoolClient) throws(Unprepared) -> PoolUsername {
+    let crypto = try inputs.crypto(for: upstream)
+    return try upstream.checked { () throws(InvalidInput) in
+      try client.username(name, digests: crypto)
     }
   }
 
-  private func refresh(
-    _ request: HTTPRequest, _ session: ProviderSession, _ client: UserPoolClient
-  ) -> Exchange<UpstreamOutcome> {
-    renewal(request, session, client) { .providerTokens($0, serverTime: $1.date) }
+  // MARK: Renewals
+
+  func renew(
+    _ session: ProviderSession, _ way: PoolRenewalWay, _ user: UnixUser
+  ) throws(Unprepared) -> Prepared<UpstreamOutcome> {
+    let client = try client(for: session)
+    return .exchange(
+      try renewal(of: session, way, client) { .providerTokens($0, serverTime: $1.date) })
   }
 
-  func renewal<Outcome>(
-    _ request: HTTPRequest, _ session: ProviderSession, _ client: UserPoolClient,
-    operation: String? = nil, _ outcome: @escaping (ProviderTokens, HTTPReply) -> Outcome
-  ) -> Exchange<Outcome> {
-    var exchange = self.exchange(
-      request, client, secrets: [session.refreshToken], operation: operation
-    ) { reply throws(UpstreamFailure) in outcome(try client.renewal(from: reply), reply) }
+  func renewal<Reply>(
+    of session: ProviderSession, _ way: PoolRenewalWay, _ client: UserPoolClient,
+    operation: String? = nil, _ outcome: @escaping (ProviderTokens, HTTPReply) -> Reply
+  ) throws(Unprepared) -> Exchange<Reply> {
+    let (token, device) = (session.refreshToken, session.deviceKey)
+    let http =
+      switch way {
+      case .getTokensFromRefreshToken: client.getTokens(refreshToken: token, device: device)
+      case .refreshTokenAuth:
+        client.initiateAuth(
+          refreshToken: token, of: try username(session.username, at: client), device: device)
+      }
+    let request = request(http, client, secrets: [token], operation: operation)
+    var exchange = Exchange(request: request) { reply throws(UpstreamFailure) in
+      outcome(try client.renewal(from: reply), reply)
+    }
     // If the pool rotates refresh tokens, this token may be used up. The pool accepts it again for
     // some seconds; later it takes the token for stolen.
     exchange.isRepeated = { $0.isReplyLost }
     return exchange
   }
 
-  /// An exchange with a user pool.
+  // MARK: Requests
+
+  /// A request to a user pool.
   ///
   /// - Parameters:
   ///   - secrets: secrets besides the client's own.
   ///   - isSentOnce: whether the pool must get the request only once: an answer, a code, a new
   ///     password.
-  ///   - operation: see ``Exchange/operation``.
-  func exchange<Outcome>(
-    _ request: HTTPRequest, _ client: UserPoolClient, secrets: [Secret],
-    isSentOnce: Bool = false, operation: String? = nil,
-    read: @escaping (HTTPReply) throws(UpstreamFailure) -> Outcome
-  ) -> Exchange<Outcome> {
-    var http = HTTPSettings(
+  ///   - operation: see ``UpstreamRequest/operation``.
+  func request(
+    _ http: HTTPRequest, _ client: UserPoolClient, secrets: [Secret], isSentOnce: Bool = false,
+    operation: String? = nil
+  ) -> UpstreamRequest {
+    var settings = HTTPSettings(
       timeout: called.settings.timeout, replyLimit: Limits.UserPool.replyBytes)
-    http.isSentOnce = isSentOnce
-    http.caFile = settings.caFile
-    http.hostOrigin = origin(at: called.place)
-    var exchange = Exchange(
-      request: request, settings: http, upstream: .backend(client.backend),
-      secrets: secrets + [client.secret].compactMap(\.self), operation: operation, read: read)
-    exchange.names = [client.id]
-    exchange.tellsTime =
-      switch called.place {
-      case .primary: settings.endpoint == nil
-      case .replica: settings.replicaEndpoint == nil
+    settings.isSentOnce = isSentOnce
+    settings.caFile = self.settings.caFile
+    settings.hostOrigin = origin(at: inputs.place)
+    var request = UpstreamRequest(
+      http, settings, to: upstream, secrets: secrets + [client.secret].compactMap(\.self),
+      operation: operation)
+    request.names = [client.id]
+    request.tellsTime =
+      switch inputs.place {
+      case .primary: self.settings.endpoint == nil
+      case .replica: self.settings.replicaEndpoint == nil
       }
-    return exchange
+    return request
   }
 }
 
@@ -149,28 +120,17 @@ extension UserPoolExchanges {
 // MARK: Sign-ins
 
 extension UserPoolExchanges {
-  func answer(_ request: PoolRequest, _ done: @escaping Completion<PoolReply>) {
-    client { client in
-      switch client {
-      case .failure(let failure): sender.later { done(.failure(failure)) }
-      case .success(let client):
-        sender.loadCrypto(for: upstream) { crypto in
-          do throws(UpstreamFailure) {
-            let crypto = try crypto.get()
-            let http = try upstream.checked { () throws(InvalidInput) in
-              try client.request(request, deviceName: sender.services.hostName, digests: crypto)
-            }
-            called.send(
-              exchange(
-                http, client, secrets: request.secrets, isSentOnce: true,
-                operation: request.label
-              ) { reply throws(UpstreamFailure) in try client.reply(reply, to: request) }, done)
-          } catch {
-            sender.later { done(.failure(error)) }
-          }
-        }
-      }
+  func answer(_ request: PoolRequest) throws(Unprepared) -> Prepared<PoolReply> {
+    let (client, crypto) = (try client(), try inputs.crypto(for: upstream))
+    let http = try upstream.checked { () throws(InvalidInput) in
+      try client.request(request, deviceName: services.hostName, digests: crypto)
     }
+    let sent = self.request(
+      http, client, secrets: request.secrets, isSentOnce: true, operation: request.label)
+    return .exchange(
+      Exchange(request: sent) { reply throws(UpstreamFailure) in
+        try client.reply(reply, to: request)
+      })
   }
 }
 

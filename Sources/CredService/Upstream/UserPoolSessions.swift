@@ -2,16 +2,20 @@ import CredCore
 
 /// The sessions of a user that a pool tracks.
 extension UserPoolExchanges {
-  func listSessions(
-    _ action: PoolAccountCall, after place: String?,
-    _ done: @escaping Completion<TrackedSessionPage>
-  ) {
+  func sessionList(
+    _ action: PoolAccountCall, after place: String?
+  ) -> Prepared<AccountResult> {
     let client = action.client
-    let exchange = self.exchange(
-      client.listSessions(accessToken: action.token, after: place), client,
-      secrets: [action.token], operation: AccountAction.sessions.rawValue
-    ) { reply throws(UpstreamFailure) in try client.sessions(from: reply) }
-    called.send(exchange, done)
+    return .exchange(
+      Exchange(request: list(action, after: place)) { reply throws(UpstreamFailure) in
+        .sessions(try client.sessions(from: reply))
+      })
+  }
+
+  private func list(_ action: PoolAccountCall, after place: String?) -> UpstreamRequest {
+    request(
+      action.client.listSessions(accessToken: action.token, after: place), action.client,
+      secrets: [action.token], operation: AccountAction.sessions.rawValue)
   }
 
   /// Ends a session that is not this one. The pool refuses its own to every access token, but with
@@ -19,27 +23,32 @@ extension UserPoolExchanges {
   /// which one it is.
   func endOther(
     _ id: TrackedSessionID, _ action: PoolAccountCall, after place: String? = nil, page: Int = 1
-  ) {
-    listSessions(action, after: place) { [self] listed in
-      guard case .success(let list) = listed else {
-        return action.done(listed.map { _ in .done })
-      }
-      let own = list.sessions.first(where: \.isThis)
-      if own?.id == id { return action.done(.failure(ownSession)) }
-      if own == nil, let next = list.next, page < Limits.UserPool.sessionPages {
-        return endOther(id, action, after: next, page: page + 1)
-      }
-      end(id, action)
-    }
+  ) -> Prepared<AccountResult> {
+    let client = action.client
+    return .part(
+      Exchange(request: list(action, after: place)) { reply throws(UpstreamFailure) in
+        let list = try client.sessions(from: reply)
+        return Preparation { _ throws(Unprepared) in
+          let own = list.sessions.first(where: \.isThis)
+          if own?.id == id { throw .failed(ownSession) }
+          if own == nil, let next = list.next, page < Limits.UserPool.sessionPages {
+            return endOther(id, action, after: next, page: page + 1)
+          }
+          return end(id, action)
+        }
+      })
   }
 
-  private func end(_ id: TrackedSessionID, _ action: PoolAccountCall) {
+  private func end(_ id: TrackedSessionID, _ action: PoolAccountCall) -> Prepared<AccountResult> {
     let client = action.client
-    let exchange = self.exchange(
+    let request = request(
       client.endSession(accessToken: action.token, id), client, secrets: [action.token],
-      isSentOnce: true, operation: AccountAction.endSession.rawValue
-    ) { reply throws(UpstreamFailure) in try client.sessionEnded(reply) }
-    called.send(exchange) { action.done($0.map { .done }) }
+      isSentOnce: true, operation: AccountAction.endSession.rawValue)
+    return .exchange(
+      Exchange(request: request) { reply throws(UpstreamFailure) in
+        try client.sessionEnded(reply)
+        return .done
+      })
   }
 
   private var ownSession: UpstreamFailure {

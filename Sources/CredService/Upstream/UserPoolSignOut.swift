@@ -2,105 +2,90 @@ import CredCore
 
 /// Ends a session at its user pool: only on this host, or everywhere.
 extension UserPoolExchanges {
-  func signOut(_ signOut: BackendSignOut, _ done: @escaping (UpstreamFailure?) -> Void) {
+  func signOut(_ signOut: BackendSignOut) throws(Unprepared) -> Prepared<Void> {
     guard let session = signOut.providerSession, !session.refreshToken.isEmpty else {
       // Without a refresh token there is nothing to revoke, and no means to sign out.
-      let failure = signOut.isGlobal ? signOut.noSession : nil
-      return sender.later { done(failure) }
+      if signOut.isGlobal { throw .failed(signOut.noSession) }
+      return .outcome(())
     }
-    let finish = { (failure: UpstreamFailure?) in
-      done(failure?.remedy == .alreadyDone ? nil : failure)
+    let client = try client(for: session)
+    guard !signOut.isGlobal else {
+      return try GlobalSignOut(
+        exchanges: self, client: client, session: session, endsSSO: signOut.endsSSO
+      ).begun()
     }
-    client(for: session) { client in
-      switch client {
-      case .failure(let failure): sender.later { finish(failure) }
-      case .success(let client) where !signOut.isGlobal:
-        revoke(session.refreshToken, withSSO: signOut.endsSSO, client, finish)
-      case .success(let client):
-        signOutGlobally(session, client) { failure, refreshToken in
-          guard signOut.endsSSO, failure == nil else { return finish(failure) }
-          // The sign-out everywhere ends tokens, not the browser's session.
-          revoke(refreshToken, withSSO: true, client, finish)
-        }
-      }
-    }
+    return .exchange(revocation(of: session.refreshToken, withSSO: signOut.endsSSO, client))
   }
 
-  private func revoke(
-    _ refreshToken: Secret, withSSO: Bool, _ client: UserPoolClient,
-    _ done: @escaping (UpstreamFailure?) -> Void
-  ) {
-    let exchange = self.exchange(
+  fileprivate func revocation(
+    of refreshToken: Secret, withSSO: Bool, _ client: UserPoolClient
+  ) -> Exchange<Void> {
+    let request = request(
       client.revoke(refreshToken: refreshToken, withSSO: withSSO), client,
-      secrets: [refreshToken], operation: "revoke"
-    ) { reply throws(UpstreamFailure) in try client.endedSession(reply) }
-    called.send(exchange) { done($0.failure) }
+      secrets: [refreshToken], operation: "revoke")
+    var exchange = Exchange(request: request) { reply throws(UpstreamFailure) in
+      try client.endedSession(reply)
+    }
+    exchange.meaning = { $0.remedy == .alreadyDone ? () : nil }
+    return exchange
+  }
+}
+
+/// The requests of a sign-out everywhere, which needs an access token.
+private struct GlobalSignOut {
+  let exchanges: UserPoolExchanges
+  let client: UserPoolClient
+  let session: ProviderSession
+  let endsSSO: Bool
+
+  /// A held access token may have been revoked: then the pool is asked for a new one.
+  func begun() throws(Unprepared) -> Prepared<Void> {
+    guard let held = session.accessToken, held.usableUntil > exchanges.clock.now else {
+      return try renewal(.getTokensFromRefreshToken)
+    }
+    var end = end(by: held.token, session.refreshToken)
+    end.meaning = { failure in
+      guard failure.remedy == .newTokens || failure.remedy == .alreadyDone else { return nil }
+      return Preparation { _ throws(Unprepared) in try renewal(.getTokensFromRefreshToken) }
+    }
+    return .part(end)
   }
 
-  /// A global sign-out needs an access token. A held one may have been revoked: then the pool is
-  /// asked for a new one.
-  ///
-  /// - Parameter done: also gets the last refresh token, which a renewal may have replaced.
-  private func signOutGlobally(
-    _ session: ProviderSession, _ client: UserPoolClient,
-    _ done: @escaping (UpstreamFailure?, Secret) -> Void
-  ) {
-    guard let held = session.accessToken, held.usableUntil > clock.now else {
-      return renewAndSignOut(session, client, done)
-    }
-    endEverywhere(held.token, client) { failure in
-      switch failure?.remedy {
-      case .newTokens, .alreadyDone: renewAndSignOut(session, client, done)
-      default: done(failure, session.refreshToken)
+  private func renewal(_ way: PoolRenewalWay) throws(Unprepared) -> Prepared<Void> {
+    var exchange: Exchange<Preparation<Void>> = try exchanges.renewal(
+      of: session, way, client, operation: "renew"
+    ) { tokens, _ in
+      Preparation { _ in
+        .part(end(by: tokens.access.token, tokens.refresh ?? session.refreshToken))
       }
     }
+    exchange.meaning = { failure in
+      if failure.remedy == .alreadyDone { return Self.done }
+      // The pool, or an emulator, does not know the new operation.
+      guard failure.namesUnknownOperation, way == .getTokensFromRefreshToken else { return nil }
+      return Preparation { _ throws(Unprepared) in try renewal(.refreshTokenAuth) }
+    }
+    return .part(exchange)
   }
 
-  private func renewAndSignOut(
-    _ session: ProviderSession, _ client: UserPoolClient,
-    way: PoolRenewalWay = .getTokensFromRefreshToken,
-    _ done: @escaping (UpstreamFailure?, Secret) -> Void
-  ) {
-    let secret = session.refreshToken
-    func renew(_ request: HTTPRequest) {
-      called.sendTwice(
-        renewal(request, session, client, operation: "renew") { tokens, _ in tokens }
-      ) { result in
-        switch result {
-        case .success(let tokens):
-          endEverywhere(tokens.access.token, client) { done($0, tokens.refresh ?? secret) }
-        // The pool, or an emulator, does not know the new operation.
-        case .failure(let failure)
-        where failure.namesUnknownOperation && way == .getTokensFromRefreshToken:
-          renewAndSignOut(session, client, way: .refreshTokenAuth, done)
-        case .failure(let failure): done(failure, secret)
-        }
+  /// - Parameter refreshToken: the last one, which a renewal may have replaced.
+  private func end(by token: Secret, _ refreshToken: Secret) -> Exchange<Preparation<Void>> {
+    let request = exchanges.request(
+      client.signOutGlobally(accessToken: token), client, secrets: [token], operation: "logout")
+    var exchange = Exchange<Preparation<Void>>(request: request) {
+      reply throws(UpstreamFailure) in
+      try client.endedSession(reply)
+      guard endsSSO else { return Self.done }
+      // The sign-out everywhere ends tokens, not the browser's session.
+      return Preparation { _ in
+        .exchange(exchanges.revocation(of: refreshToken, withSSO: true, client))
       }
     }
-    switch way {
-    case .getTokensFromRefreshToken:
-      renew(client.getTokens(refreshToken: secret, device: session.deviceKey))
-    case .refreshTokenAuth:
-      username(session.username, at: client) { user in
-        switch user {
-        case .failure(let failure): sender.later { done(failure, secret) }
-        case .success(let user):
-          renew(client.initiateAuth(refreshToken: secret, of: user, device: session.deviceKey))
-        }
-      }
-    }
+    exchange.meaning = { $0.remedy == .alreadyDone ? Self.done : nil }
+    return exchange
   }
 
-  private func endEverywhere(
-    _ token: Secret, _ client: UserPoolClient,
-    _ done: @escaping (UpstreamFailure?) -> Void
-  ) {
-    let exchange = self.exchange(
-      client.signOutGlobally(accessToken: token), client, secrets: [token],
-      operation: "logout"
-    ) { reply throws(UpstreamFailure) in try client.endedSession(reply) }
-    called.send(exchange) { done($0.failure) }
-  }
+  private static var done: Preparation<Void> { Preparation { _ in .outcome(()) } }
 }
 
 extension BackendSignOut {

@@ -8,84 +8,129 @@ import Testing
 /// Calls to one endpoint that wait for their turn.
 struct CallQueueTests {
   private let clock = VirtualClock()
+  private let turns: CallTurns
   private var ids = CallIDs()
+  private let noted = Noted()
 
-  private func call(_ id: CallID, isInPerson: Bool = false) -> Admission.Call {
-    Admission.Call(id: id, profile: "work", isInPerson: isInPerson, isRetry: false)
+  init() {
+    turns = CallTurns(clock, LogBook().logger, settings: DaemonSettings())
+  }
+
+  private final class Noted {
+    var made: [CallID] = []
+    var failures: [UpstreamFailure] = []
+  }
+
+  /// Notes its turns.
+  private final class Caller: TurnTaking {
+    private let id: CallID
+    private let noted: Noted
+
+    init(_ id: CallID, _ noted: Noted) {
+      self.id = id
+      self.noted = noted
+    }
+
+    func turnCame(_ refusal: UpstreamFailure?) {
+      if let refusal { noted.failures.append(refusal) } else { noted.made.append(id) }
+    }
+  }
+
+  private func queue(_ rate: Rate, width: Int) -> CallQueue {
+    CallQueue(.backend("corp"), .init(rate: rate, width: width))
+  }
+
+  private func enter(_ id: CallID, _ queue: CallQueue) {
+    let call = Admission.Call(id: id, profile: "work", isInPerson: false, isRetry: false)
+    turns.enter(call, in: queue, Caller(id, noted))
+    clock.settle()
+  }
+
+  /// The call sends its request, and gets a reply.
+  private func end(_ id: CallID, _ failure: UpstreamFailure? = nil) {
+    turns.noteSent(id)
+    expect(turns.end(id, failure, of: nil))
+    clock.settle()
   }
 
   @Test mutating func `one call at a time, and a withdrawn call is never made`() {
-    let queue = CallQueue(.backend("corp"), .init(rate: .perSecond(1000), width: 1))
+    let queue = queue(.perSecond(1000), width: 1)
     let (first, second, third) = (ids.next(), ids.next(), ids.next())
-    var made: [CallID] = []
-    for id in [first, second, third] {
-      queue.enter(call(id), clock) { if $0 == nil { made.append(id) } }
-    }
-    expect(made, equals: [first])
-    expect(queue.withdraw(second, clock))
-    queue.handle(.ended(first, nil), clock)
-    expect(made, equals: [first, third])
-    queue.handle(.ended(third, nil), clock)
-    expect(made, equals: [first, third])
+    for id in [first, second, third] { enter(id, queue) }
+    expect(noted.made, equals: [first])
+    expect(turns.withdraw(second))
+    end(first)
+    expect(noted.made, equals: [first, third])
+    end(third)
+    expect(noted.made, equals: [first, third])
+    expect(turns.count, equals: 0)
   }
 
-  @Test mutating func `a call that had its turn cannot be withdrawn`() {
-    let queue = CallQueue(.backend("corp"), .init(rate: .perSecond(1000), width: 1))
-    let first = ids.next()
-    queue.enter(call(first), clock) { _ in }
-    expect(!queue.withdraw(first, clock))
-    expect(!queue.withdraw(ids.next(), clock))
+  @Test mutating func `a call that was sent cannot be withdrawn`() {
+    let queue = queue(.perSecond(1000), width: 1)
+    let (first, second) = (ids.next(), ids.next())
+    for id in [first, second] { enter(id, queue) }
+    turns.noteSent(first)
+    expect(!turns.withdraw(first))
+    expect(!turns.withdraw(ids.next()))
+    expect(turns.end(first, nil, of: nil))
+    clock.settle()
+    // One that was withdrawn before it was sent gives its place to the next one.
+    expect(turns.withdraw(second))
+    expect(!turns.goesOn(second))
+    let third = ids.next()
+    enter(third, queue)
+    expect(noted.made, equals: [first, second, third])
   }
 
   @Test mutating func `a call that waits for one more turn is withdrawn`() {
-    let queue = CallQueue(.backend("corp"), .init(rate: .perSecond(1), width: 1))
+    let queue = queue(.perSecond(1), width: 1)
     let (first, second) = (ids.next(), ids.next())
-    var made: [CallID] = []
-    queue.enter(call(first), clock) { _ in made.append(first) }
-    queue.enterAgain(first, clock) { _ in made.append(first) }
-    queue.enter(call(second), clock) { _ in made.append(second) }
-    expect(queue.withdraw(first, clock))
-    clock.advance(to: queue.nextWake)
-    queue.handle(.timePassed, clock)
-    expect(made, equals: [first, second])
+    enter(first, queue)
+    turns.noteSent(first)
+    turns.enterAgain(first)
+    enter(second, queue)
+    turns.cancel(first)
+    clock.advance(by: .seconds(1))
+    turns.prioritise(second)
+    clock.settle()
+    expect(noted.made, equals: [first, second])
+    expect(turns.count, equals: 1)
   }
 
   @Test mutating func `a call that a client waits for overtakes calls ahead of time`() {
-    let queue = CallQueue(.backend("corp"), .init(rate: .perSecond(1000), width: 1))
+    let queue = queue(.perSecond(1000), width: 1)
     let (first, early, late) = (ids.next(), ids.next(), ids.next())
-    var made: [CallID] = []
-    for id in [first, early, late] { queue.enter(call(id), clock) { _ in made.append(id) } }
-    queue.handle(.prioritised(late), clock)
-    queue.handle(.ended(first, nil), clock)
-    expect(made, equals: [first, late])
+    for id in [first, early, late] { enter(id, queue) }
+    turns.prioritise(late)
+    end(first)
+    expect(noted.made, equals: [first, late])
   }
 
   @Test mutating func `an outage ends calls at once`() {
-    let queue = CallQueue(.cognitoIdentity, .init(rate: .perSecond(1000), width: 8))
-    var failures: [UpstreamFailure?] = []
-    for _ in 1...6 {
+    let queue = queue(.perSecond(1000), width: 8)
+    for _ in 1...5 {
       let id = ids.next()
-      queue.enter(call(id), clock) { failures.append($0) }
-      let failure = UpstreamFailure.transport(.connect, from: .cognitoIdentity)
-      queue.handle(.ended(id, failure), clock)
+      enter(id, queue)
+      end(id, .transport(.connect, from: .backend("corp")))
     }
-    expect(failures.count, equals: 6)
-    expect(failures.prefix(5).allSatisfy { $0 == nil })
-    expect(failures.last??.message.hasPrefix("offline since ") == true)
+    expect(noted.made.count == 5 && noted.failures.isEmpty)
+    enter(ids.next(), queue)
+    expect(noted.made.count == 5 && noted.failures.count == 1)
+    expect(noted.failures.last?.message.hasPrefix("offline since ") == true)
   }
 
   @Test mutating func `a call waits for the rate, and the queue says until when`() {
-    let queue = CallQueue(.backend("corp"), .init(rate: .perSecond(1), width: 8))
+    let queue = queue(.perSecond(1), width: 8)
     var made = 0
     while queue.nextWake == .distantFuture, made < 100 {
-      queue.enter(call(ids.next()), clock) { _ in made += 1 }
+      let call = Admission.Call(id: ids.next(), profile: "work", isInPerson: false, isRetry: false)
+      made += queue.handle(.asked(call), clock).count
     }
-    let before = made
     let due = queue.nextWake
     expect(clock.now < due && due <= clock.now + .seconds(1))
     clock.advance(to: due)
-    queue.handle(.timePassed, clock)
-    expect(made, equals: before + 1)
+    expect(queue.handle(.timePassed, clock).count, equals: 1)
   }
 
   @Test func `a call that is cancelled while its file is read is not sent`() throws {

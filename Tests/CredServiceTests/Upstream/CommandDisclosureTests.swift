@@ -18,10 +18,10 @@ struct CommandDisclosureTests {
 
   @Test func `an exchange is printed without its secrets`() {
     let request = HTTPRequest(method: .post, url: "http://127.0.0.1", body: Secret("hush-body"))
-    let exchange = Exchange<Void>(
-      request: request, settings: HTTPSettings(timeout: .seconds(1), replyLimit: 1),
-      upstream: .sts, secrets: [Secret("hush-token")]
-    ) { _ throws(UpstreamFailure) in }
+    let sent = UpstreamRequest(
+      request, HTTPSettings(timeout: .seconds(1), replyLimit: 1), to: .sts,
+      secrets: [Secret("hush-token")])
+    let exchange = Exchange<Void>(request: sent) { _ throws(UpstreamFailure) in }
     var printed = ""
     dump(exchange, to: &printed)
     printed += "\(exchange) \(String(reflecting: exchange))"
