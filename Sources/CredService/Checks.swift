@@ -294,7 +294,9 @@ final class Checks {
     else { return false }
     if let step = CheckStep(sourceOf: session) {
       run.steps.insert(
-        step, at: run.steps.lastIndex { $0.name == session.profile.operationOfSource } ?? run.steps.endIndex)
+        step,
+        at: run.steps.lastIndex { $0.name == session.profile.operationOfSource }
+          ?? run.steps.endIndex)
     }
     let expiration = session.machine.expiration?.iso8601
     let name = session.profile.checkedWant == .credentials ? "credentials" : "tokens"

@@ -180,7 +180,7 @@ extension SessionMachine {
     if signInFailed(refresh, failure, &context) {
       return context.actions.append(.announce(.signInFailed(failure)))
     }
-    let hasRenewedSource = plan.derived != nil && refresh.remedies.contains(.newToken)
+    let hasRenewedSource = plan.followsSource && refresh.remedies.contains(.newToken)
     lastFailure = PastFailure(
       failure: failure, at: context.now,
       hasRenewedSource: hasRenewedSource || lastFailure?.hasRenewedSource ?? false)

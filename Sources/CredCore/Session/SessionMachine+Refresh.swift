@@ -88,7 +88,7 @@ extension SessionMachine {
   /// Only a backend and a linked sign-in give tokens; guests and logins have none.
   func isServedByRefresh(_ waiter: Waiter) -> Bool {
     switch (waiter.want, tokenSource) {
-    case (.credentials, _): !plan.givesTokensAlone
+    case (.credentials, _): plan.product == .credentials
     case (.token, .backend): true
     case (_, .provider(let session)): waiter.want.isOfProvider && !session.servesToItsEnd
     case (_, .backend): linking.canRenew(for: waiter)
@@ -200,20 +200,11 @@ extension SessionMachine {
       linkToRenew: linking.toRenew(before: refresh, now), source: derivedSource, now: now)
   }
 
-  /// What a refresh must know of the source; nil unless the session is derived from another one.
-  var derivedSource: DerivedSource? {
-    plan.derived.map {
-      DerivedSource(
-        plan: $0, facts: source, asking: waiters.filter { $0.want == .credentials },
-        isAwaited: isAwaited, wasRenewed: lastFailure?.hasRenewedSource ?? false)
-    }
-  }
-
   // MARK: Where the tokens come from
 
   /// Nil if only a sign-in helps.
   var tokenSource: TokenSource? {
-    guard plan.derived == nil else { return source?.canRefresh ?? false ? .source : nil }
+    guard !plan.followsSource else { return source?.canRefresh ?? false ? .source : nil }
     return held.tokenSource(plan, claimed: signIn?.claimedIdentity)
   }
 }

@@ -57,7 +57,7 @@ extension ProviderSession {
   /// The token with which a sign-in ends that nothing renews: the ID token, which brings credentials; where
   /// tokens are all that the profile gives, the one that lasts longest.
   func lastToken(_ plan: SessionPlan) -> HeldProviderToken? {
-    guard plan.givesTokensAlone else { return idToken }
+    guard plan.product == .tokens else { return idToken }
     return [idToken, accessToken].compactMap(\.self).max { $0.usableUntil < $1.usableUntil }
   }
 

@@ -84,7 +84,7 @@ extension SessionMachine {
   private func refusal(of waiter: Waiter, _ now: Instant) -> ProtocolError? {
     let isLate = waiter.deadline <= now
     // The profile gave some until it was changed.
-    if plan.givesTokensAlone, waiter.want == .credentials { return .givesNoCredentials }
+    if plan.product == .tokens, waiter.want == .credentials { return .givesNoCredentials }
     let linking = linking
     if work != .idle || linking.isRenewed(for: waiter) {
       guard isLate else { return nil }
@@ -123,7 +123,7 @@ extension SessionMachine {
   }
 
   var signInRequired: ProtocolError {
-    guard plan.derived == nil else {
+    guard !plan.followsSource else {
       return ProtocolError(.signInRequired, source?.refusal ?? "nobody is signed in")
     }
     return held.signInRequired(after: lastFailure?.failure)

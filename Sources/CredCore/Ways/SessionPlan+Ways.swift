@@ -25,16 +25,4 @@ extension SessionPlan {
 
   /// Whether sessions follow the sign-in of another one.
   var followsSource: Bool { if case .derived = way { true } else { false } }
-
-  /// Whether sessions hold a provider's tokens, and get no credentials.
-  public var givesTokensAlone: Bool { if case .tokens = way { true } else { false } }
-
-  /// How a token is exchanged for credentials.
-  var flow: FlowWord {
-    switch way {
-    case .pool(let plan): plan.flow == .basic ? .basic : .enhanced
-    case .role: .direct
-    case .tokens, .derived: .enhanced
-    }
-  }
 }

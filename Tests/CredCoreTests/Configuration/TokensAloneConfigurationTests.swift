@@ -24,7 +24,7 @@ struct TokensAloneConfigurationTests {
     let configuration = try #require(reading(text).configuration)
     let settings = try #require(configuration.profiles["p"])
     let profile = try Profile(settings, in: configuration) { _ in nil }
-    expect(profile.pool == nil && profile.plan.givesTokensAlone)
+    expect(profile.pool == nil && profile.plan.way == .tokens)
     expect(profile.refusalOfCredentials?.code, equals: .invalidRequest)
     let keys = "keep_warm = yes\nforget_after = 1d\nallow_users = alice\nfips = yes"
     expect(problems("backend = staff\nvend_tokens = id\n\(keys)"), equals: [])

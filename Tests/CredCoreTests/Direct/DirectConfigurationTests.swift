@@ -34,7 +34,7 @@ struct DirectConfigurationTests {
   @Test func aProviderAndARoleAreEnough() throws {
     expect(problems(Self.usual), equals: [])
     let profile = try profile(Self.usual)
-    expect(profile.pool == nil && !profile.plan.givesTokensAlone)
+    expect(profile.pool == nil && profile.plan.way == .role)
     let role = try #require(profile.directRole)
     expect(role.sts.host.url, equals: "https://sts.eu-west-1.amazonaws.com/")
     let query = try role.query(

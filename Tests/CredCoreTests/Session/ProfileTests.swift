@@ -29,7 +29,7 @@ struct ProfileTests {
   @Test func backendWithoutALoginTrustsTheHost() throws {
     let profile = try profile(use, backend: corp)
     expect(profile.plan.backend, equals: .host)
-    expect(profile.plan.flow, equals: .enhanced)
+    expect(profile.plan.way, equals: .pool(PoolPlan()))
     expect(profile.needsUserName)
     expect(
       profile.identityPool?.cognito.host.url,
@@ -130,8 +130,7 @@ struct ProfileTests {
   @Test func basicFlowTakesNoCustomRole() throws {
     let role = "arn:aws:iam::123456789012:role/app"
     let profile = try profile("guest = yes\nflow = basic\nrole_arn = \(role)\n")
-    expect(profile.plan.flow, equals: .basic)
-    expect(profile.plan.allowsGuests)
+    expect(profile.plan.way, equals: .pool(PoolPlan(.basic, allowsGuests: true)))
     let logins = try LoginsMap([("accounts.google.com", Secret("token"))])
     let error = try #require(profile.refusal(of: login(.logins(logins), role: role)))
     expect(error.code, equals: .invalidRequest)

@@ -145,17 +145,20 @@ struct SessionWalk {
     var plan = session.machine.plan
     let change: ProfileChange = pick([.nothingHeld, .credentials, .backend, .identity])
     switch change {
-    case .credentials:
-      plan.way = .pool(PoolPlan(pick([.basic, .enhanced]), allowsGuests: plan.allowsGuests))
+    case .credentials: plan.way = Self.way(of: plan) { $0.flow = pick([.basic, .enhanced]) }
     case .identity:
       plan.backend = pick([.none, .host, .password, .provider(Fixtures.issuer)])
-      plan.way = .pool(
-        PoolPlan(
-          plan.flow == .basic ? .basic : .enhanced, allowsGuests: .random(using: &generator)))
+      plan.way = Self.way(of: plan) { $0.allowsGuests = Bool.random(using: &generator) }
       formerCalls = lastCall
     default: break
     }
     overtake("profile changed") { $0.send(.profileChanged(plan, change)) }
+  }
+
+  private static func way(of plan: SessionPlan, _ change: (inout PoolPlan) -> Void) -> PlannedWay {
+    guard case .pool(var pool) = plan.way else { return plan.way }
+    change(&pool)
+    return .pool(pool)
   }
 
   private mutating func leave() {

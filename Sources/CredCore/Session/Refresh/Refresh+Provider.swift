@@ -7,8 +7,6 @@ extension Refresh {
     guard let token = session.idToken,
       done.contains(.newToken) || !mustBeNew && token.isUsable(facts.now)
     else { return .renewProviderTokens(session, way: remedies.renewalWay) }
-    // The tokens are all that the profile gives.
-    if facts.plan.givesTokensAlone { return nil }
     return exchange(loginsWith(token, of: session, facts), facts)
   }
 

@@ -33,17 +33,7 @@ extension Refresh {
   /// where no identity is known.
   func unreadLoginCall(_ facts: RefreshFacts) -> UpstreamCall? {
     guard let login = unreadLogins.first, let identityID = facts.identity else { return nil }
-    var logins = LoginsMap()
-    try? logins.set(login.provider, token: login.token)
-    return switch facts.plan.flow {
-    case .enhanced:
-      // Only an assertion of SAML can have the role that the login names. Cognito would refuse every
-      // other token for it.
-      .getCredentials(
-        identityID: identityID, logins: logins,
-        customRoleARN: login.isOfSAML ? facts.held.customRoleARN : nil)
-    case .basic, .direct: .getOpenIDToken(identityID: identityID, logins: logins)
-    }
+    return call(proving: login, of: identityID, facts)
   }
 
   /// The next of them, if a call shows what Cognito says of it.
@@ -70,11 +60,6 @@ extension Held {
     default: return nil
     }
   }
-}
-
-extension LoginsMap.Login {
-  /// Whether it is an assertion: the key is the ARN of a SAML provider (GetId, Logins).
-  fileprivate var isOfSAML: Bool { provider.contains(bytesOf: ":saml-provider/") }
 }
 
 extension UpstreamFailure {

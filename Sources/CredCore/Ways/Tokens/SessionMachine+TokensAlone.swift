@@ -2,21 +2,21 @@
 /// tokens, and nothing follows.
 extension SessionMachine {
   /// What a refresh is for where nobody says it.
-  var usualGoal: Waiter.Want { plan.givesTokensAlone ? .token : .credentials }
+  var usualGoal: Waiter.Want { plan.product == .tokens ? .token : .credentials }
 
   /// Whether a refresh has nothing to ask for: after a sign-in its tokens are there.
   func isComplete(_ refresh: Refresh) -> Bool {
-    guard plan.givesTokensAlone, case .provider(let session) = tokenSource else { return false }
+    guard plan.product == .tokens, case .provider(let session) = tokenSource else { return false }
     return session.idToken != nil
   }
 
   /// Whether a refresh renews tokens that may be usable still: all but that of a sign-in.
-  var renewsUsableTokens: Bool { plan.givesTokensAlone && signIn == nil }
+  var renewsUsableTokens: Bool { plan.product == .tokens && signIn == nil }
 
   /// Whether a refresh is possible in this state.
   var canRefresh: Bool {
     guard let tokenSource else { return false }
-    guard plan.givesTokensAlone, case .provider(let session) = tokenSource else { return true }
+    guard plan.product == .tokens, case .provider(let session) = tokenSource else { return true }
     return !session.servesToItsEnd
   }
 
@@ -33,14 +33,14 @@ extension SessionMachine {
 
   /// Announces renewed tokens, where they are what the profile gives.
   mutating func announceTokens(_ session: ProviderSession, _ context: inout EventContext) {
-    guard plan.givesTokensAlone, let expiration = session.idToken?.expiration else { return }
+    guard plan.product == .tokens, let expiration = session.idToken?.expiration else { return }
     refreshCount += 1
     context.actions.append(.announce(.refreshed(expiration: expiration)))
   }
 
   /// When what the profile gives expires, by those who gave it; nil where the session has nothing to give.
   public var expiration: WallTime? {
-    plan.givesTokensAlone
+    plan.product == .tokens
       ? held.state.providerSession?.idToken?.expiration : held.credentials?.credentials.expiration
   }
 
@@ -59,7 +59,7 @@ extension Held {
   /// where nothing is held. `at` is nil where nobody knows the end of the tokens, or where it is too near:
   /// then they are renewed only for a client that asks. It is nil, too, where nothing renews them.
   func renewed(_ plan: SessionPlan) -> (received: Instant, at: Instant?)? {
-    guard plan.givesTokensAlone else { return credentials.map { ($0.received, $0.refreshAt) } }
+    guard plan.product == .tokens else { return credentials.map { ($0.received, $0.refreshAt) } }
     guard case .signedIn(.provider(let session)) = state, let idToken = session.idToken else {
       return nil
     }

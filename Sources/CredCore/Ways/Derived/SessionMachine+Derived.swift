@@ -38,7 +38,7 @@ extension SessionMachine {
   /// Takes a change of the source. What was derived from another identity is dropped at once, and a call
   /// under way with it.
   mutating func sourceChanged(_ next: SourceFacts, _ context: inout EventContext) {
-    guard plan.derived != nil else { return }
+    guard plan.followsSource else { return }
     let isRenewed =
       next.state != held.state || next.credentials != nil && next.credentials != source?.credentials
     let isOfSameUser = next.isOfSameUser(as: held) && next.user == source?.user
@@ -72,7 +72,7 @@ extension SessionMachine {
 
   /// Why a caller whose time is over waited in vain for the source; nil where that is not known.
   func refusalWhileSourceIsAsked(_ waiter: Waiter) -> ProtocolError? {
-    guard plan.derived != nil, case .refreshing(let refresh) = work, refresh.step != .derive else {
+    guard plan.followsSource, case .refreshing(let refresh) = work, refresh.step != .derive else {
       return nil
     }
     if needsSignIn(waiter) { return signInRequired }
@@ -93,6 +93,15 @@ extension SessionMachine {
     context.actions.append(.credentialsChanged)
     context.actions.append(.announce(.refreshed(expiration: credentials.expiration)))
     succeed(&context)
+  }
+
+  /// What a refresh must know of the source; nil unless the session is derived from another one.
+  var derivedSource: DerivedSource? {
+    plan.derived.map {
+      DerivedSource(
+        plan: $0, facts: source, asking: waiters.filter { $0.want == .credentials },
+        isAwaited: isAwaited, wasRenewed: lastFailure?.hasRenewedSource ?? false)
+    }
   }
 
   /// The lifetime that the next credentials have: of narrowed ones, at most what the source gets.
