@@ -94,7 +94,7 @@ struct TroubleshootingTests {
       servers.map { server in
         var failure = failure
         if failure.kind == .otherHost { failure.certificateNames = ["other.example"] }
-        failure.proxy = Proxy.Place(variable: "https_proxy", address: "proxy.example.com:3128")
+        failure.proxy = Proxy.Name(variable: "https_proxy", address: "proxy.example.com:3128")
         return FailureTable.transport(failure, at: server)
       }
     }
@@ -105,7 +105,7 @@ struct TroubleshootingTests {
     }
     let proxies = [407, 403, 503, 400].map { status in
       var failure = TransportFailure(.proxyRefused)
-      failure.proxy = Proxy.Place(variable: "https_proxy", address: "proxy.example.com:3128")
+      failure.proxy = Proxy.Name(variable: "https_proxy", address: "proxy.example.com:3128")
       failure.proxyStatus = status
       return FailureTable.transport(failure, at: servers[0])
     }
