@@ -21,7 +21,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private let channel: any Channel
   private let executor: LoopExecutor
   private(set) var machine: ConnectionMachine
-  /// The first one is being handled: what is done for it may make others happen.
+  /// The first event is being handled. An action for it may cause further events, which wait here.
   private var events: [ConnectionMachine.Event] = []
   private var timer: (wait: ConnectionMachine.Wait, task: Scheduled<Void>)?
   private var context: ChannelHandlerContext?
@@ -78,7 +78,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // What comes behind bytes that are no HTTP is an error of the second kind.
+    // NIO reports the bytes behind bytes that are no HTTP as an error of the second type.
     let isUnreadable = error is HTTPParserError || error is ByteToMessageDecoderError
     take(isUnreadable ? .unreadable : .failed)
   }
@@ -160,8 +160,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
   }
 }
 
-/// The start of a connection's pipeline, before a balancer's header and TLS: what comes too slowly there
-/// is waited for no longer than a request.
+/// The start of a connection's pipeline, before a balancer's header and TLS are read: their bytes have no
+/// more time than a request.
 final class ArrivingBytes: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 

@@ -44,9 +44,10 @@ extension ConnectionMachine {
   /// What is waited for, and since when.
   struct Wait: Equatable {
     enum Reason {
-      /// A request with all of its bytes; the first one together with TLS' handshake.
+      /// All bytes of a request. The first request has the time for a balancer's header and for TLS'
+      /// handshake too.
       case request
-      /// The kernel takes an answer: a client that does not read makes that long.
+      /// The kernel has taken the answers. That takes long if the client does not read.
       case answer
       case idle
     }

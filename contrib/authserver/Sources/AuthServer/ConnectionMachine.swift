@@ -13,7 +13,8 @@ struct ConnectionMachine {
     case head
     /// The rest of the last request.
     case body
-    /// Nothing more counts. Behind the requests so far comes the refusal, if any, and then the end.
+    /// Nothing more counts. After the answers to the requests so far, the refusal is answered, if there is
+    /// one, and the connection closes.
     case over(Refusal?)
     case closed
   }
@@ -21,7 +22,7 @@ struct ConnectionMachine {
   /// How long the connection stays open if nothing happens.
   private(set) var wait: Wait
   private var input = Input.head
-  /// In their order. The responder has the first one, or it is answered and arrives still.
+  /// In order. The responder has the first request, or that request is answered and its rest arrives.
   private var requests: [Exchange] = []
   /// Answers to whole requests that the kernel has not taken yet.
   private var leaving = 0
@@ -72,7 +73,7 @@ struct ConnectionMachine {
 
   private mutating func begin(_ head: HTTPRequestHead, _ now: NIODeadline) {
     guard case .head = input else { return }
-    // It may stand behind the end of another request in the same bytes.
+    // The head may stand behind the end of another request in the same bytes.
     arrive(now)
     guard unanswered < Limits.unansweredRequests else { return breakOff(.tooManyRequests) }
     requests.append(Exchange(head))
@@ -115,12 +116,12 @@ struct ConnectionMachine {
       requests[requests.count - 1].isLast = true
       giveBody()
       goOn()
-    // The last answer is on its way, and nothing is answered behind it.
+    // Nothing is answered behind the last answer.
     case .over, .closed: break
     }
   }
 
-  /// The request that the responder has is answered still; the others have no answer.
+  /// The responder still answers the request that it has. Requests that wait get no answer.
   private mutating func stop() {
     guard isOpen else { return }
     requests.removeLast(max(0, requests.count - 1))
@@ -198,14 +199,15 @@ struct ConnectionMachine {
 
   // MARK: The connection
 
-  /// Who does not read answers gets no more of them, and nobody reads a body that nobody wants yet.
+  /// Nothing is read while the kernel takes no more answers: a client that does not read its answers
+  /// cannot add to them.
   private mutating func readOn() {
     guard isReadHeld, isOpen, isWritable, requests.first?.holdsReads != true else { return }
     isReadHeld = false
     actions.append(.read)
   }
 
-  /// What the kernel has not taken yet would be lost.
+  /// Closes once the kernel has taken all answers: an answer that it has not taken would be lost.
   private mutating func closeIfDone() {
     guard requests.isEmpty, case .over(let refusal) = input else { return }
     if let refusal {

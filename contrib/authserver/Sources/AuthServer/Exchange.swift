@@ -25,7 +25,7 @@ struct Exchange {
   }
 
   let head: HTTPRequestHead
-  /// Why no responder sees it.
+  /// Why no responder sees the request; nil if a responder does.
   let refusal: Refusal?
   /// Nothing behind it counts.
   var isLast: Bool
@@ -39,8 +39,8 @@ struct Exchange {
   init(_ head: HTTPRequestHead) {
     self.head = head
     refusal = head.refusal
-    // Nobody needs HTTP/1.0's connections that stay. What follows a request for another protocol is
-    // none of HTTP.
+    // No client needs a connection that stays open in HTTP/1.0. Bytes behind a request for another
+    // protocol are no HTTP.
     isLast =
       refusal != nil || !head.isKeepAlive || head.version != .http1_1 || head.method == .CONNECT
       || head.headers.contains(name: "upgrade")
@@ -49,9 +49,9 @@ struct Exchange {
 
   var isDone: Bool { arrival != .arriving && (state == .answered || state == .flushed) }
 
-  /// Nothing is read behind a request without an answer, nor a body before the responder asks for it.
-  /// What is left of a body after the answer is read and dropped: a connection that is closed before
-  /// would take the answer with it.
+  /// Nothing is read behind a request without an answer. A body is read once the responder asks for it.
+  /// After the answer, the rest of the body is read and dropped: if the connection closed before, the
+  /// client could lose the answer.
   var holdsReads: Bool {
     switch state {
     case .waiting, .asked, .given: true
@@ -71,7 +71,7 @@ struct Exchange {
     }
   }
 
-  /// What the responder gets; nil while it does not ask, or the rest still comes.
+  /// What the responder gets for the body; nil while it does not ask, or while the body arrives.
   var outcome: RequestBody.Outcome? {
     guard case .wanted(let limit) = state else { return nil }
     guard max(length, body.readableBytes) <= limit else {

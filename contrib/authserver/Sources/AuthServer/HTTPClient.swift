@@ -5,9 +5,9 @@ import CredTransfer
 import NIOPosix
 import Synchronization
 
-/// Calls over HTTP/1.1 by libcurl, which is loaded here, on one thread. Connections are kept for the next
-/// call. The certificates of the system decide whom it believes. It follows no redirect, and takes the
-/// proxy that the environment names.
+/// Calls over HTTP/1.1 by libcurl, on one thread. The first client loads libcurl. Connections are kept for
+/// the next call. The certificates of the system decide which servers are trusted. No redirect is
+/// followed. The environment may name a proxy.
 @safe public final class HTTPClient: Sendable {
   /// Why there is no reply.
   struct Failure: Error, CustomStringConvertible {
@@ -120,7 +120,7 @@ import Synchronization
       }
       unsafe credd_curl_multi_perform(multi)
       var result = CURLE_OK
-      // Others may begin in the place of those that failed at once, or have ended.
+      // Calls that wait may begin in the place of calls that failed at once or have ended.
       var mayHaveRoom = !calls.isEmpty
       while let handle = unsafe credd_curl_multi_done(multi, &result) {
         unsafe end(transfers.removeValue(forKey: handle), result)
@@ -180,7 +180,7 @@ import Synchronization
     let handle = unsafe transfer.handle
     var results = [transfer.prepare(request, settings)]
     for (option, value) in [
-      // A call that gets no answer ends its connection, and no other call's.
+      // In HTTP/2, other calls would share the connection of a call that gets no answer.
       (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
       (CURLOPT_CONNECTTIMEOUT_MS, Int(AuthCore.Limits.connectTime.milliseconds)),
       (CURLOPT_MAXAGE_CONN, Int(AuthCore.Limits.keptConnectionTime.milliseconds / 1000)),
