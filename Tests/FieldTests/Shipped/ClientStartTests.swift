@@ -32,6 +32,21 @@ struct ClientStartTests {
         .isSubset(of: started.output.split(separator: "\n").map(String.init)))
   }
 
+  /// Swift's own start searches /proc/self/maps for the arguments, which takes a twelfth of the time of
+  /// a `get`.
+  @Test(.enabled(if: Programs.installed("strace") != nil, "takes strace(1)"))
+  func opensNothingInProc() throws {
+    let host = try TestHost()
+    let trace = try Stage.current().newFile("trace")
+    let client = try ChildProcess([
+      try #require(Programs.installed("strace")), "-o", trace, "-e", "trace=open,openat,execve",
+      Programs.credctl, "--socket", host.socketPath, "get",
+    ])
+    expect(try client.wait(), equals: 0, "\(client.errors)")
+    let calls = try String(contentsOfFile: trace, encoding: .utf8)
+    expect(calls.contains("execve(") && !calls.contains("\"/proc/"), "\(calls)")
+  }
+
   /// docs/containers.md: a static program that needs no other file of the image, not even /proc.
   @Test(.enabled(if: getuid() == 0, "chroot takes root"))
   func startsWhereThereIsNothingElse() throws {
