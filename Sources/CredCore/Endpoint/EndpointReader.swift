@@ -59,22 +59,19 @@ public struct EndpointReader: Sendable, Redacted {
       return .request(last.request)
     }
     let start = holdsPartialHead ? nil : position
-    while position < chunk.count {
-      let byte = chunk[position]
-      position += 1
-      do throws(EndpointRefusal) {
-        if let request = try take(byte) {
-          if let start, position - start <= Self.longestRemembered {
-            last = (Secret(chunk.extracting(start..<position).copied), request)
-          }
-          return .request(request)
+    do throws(EndpointRefusal) {
+      while let part = try head.next(in: chunk, from: &position, checkStart: Self.checkStart) {
+        guard let request = try take(part) else { continue }
+        if let start, position - start <= Self.longestRemembered {
+          last = (Secret(chunk.extracting(start..<position).copied), request)
         }
-      } catch {
-        state = .ended(error)
-        return .refused(error)
+        return .request(request)
       }
+      return .needsMore
+    } catch {
+      state = .ended(error)
+      return .refused(error)
     }
-    return .needsMore
   }
 
   private static func repeats(
@@ -87,14 +84,13 @@ public struct EndpointReader: Sendable, Redacted {
     return true
   }
 
-  private mutating func take(_ byte: UInt8) throws(EndpointRefusal) -> EndpointRequest? {
-    switch (try head.take(byte), state) {
-    case (nil, .requestLine): try checkStart(head.line)
-    case (.requestLine(let line)?, _): state = .fields(try Self.request(line))
-    case (.field(let name, let value)?, .fields(var request)):
+  private mutating func take(_ part: HeadReader.Part) throws(EndpointRefusal) -> EndpointRequest? {
+    switch (part, state) {
+    case (.requestLine(let line), _): state = .fields(try Self.request(line))
+    case (.field(let name, let value), .fields(var request)):
       try Self.add(name, value, to: &request)
       state = .fields(request)
-    case (.end?, .fields(let request)):
+    case (.end, .fields(let request)):
       guard !request.host.isEmpty else { throw .host }
       state = .requestLine
       return request
@@ -104,13 +100,13 @@ public struct EndpointReader: Sendable, Redacted {
   }
 
   /// Checks the request line as soon as its first bytes show what it is.
-  private func checkStart(_ line: [UInt8]) throws(EndpointRefusal) {
+  private static func checkStart(_ line: [UInt8]) throws(EndpointRefusal) {
     let last = line[line.count - 1]
-    if line.count <= Self.method.count, line.elementsEqual(Self.method.prefix(line.count)) {
+    if line.count <= method.count, line.elementsEqual(method.prefix(line.count)) {
       return
     }
-    if line.starts(with: Self.method) {
-      guard line.count > Self.method.count + 1 || last == UInt8(ascii: "/") else {
+    if line.starts(with: method) {
+      guard line.count > method.count + 1 || last == UInt8(ascii: "/") else {
         throw .target
       }
       return
@@ -118,7 +114,7 @@ public struct EndpointReader: Sendable, Redacted {
     if last == UInt8(ascii: " "), line.count > 1 {
       throw line.elementsEqual("HEAD ".utf8) ? EndpointRefusal.head : EndpointRefusal.method
     }
-    guard (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(last), line.count <= Self.longestMethod
+    guard (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(last), line.count <= longestMethod
     else { throw .notARequest }
   }
 

@@ -1,4 +1,4 @@
-/// Reads the head of an HTTP request, byte by byte.
+/// Reads the head of an HTTP request, line by line.
 ///
 /// Any user may connect to a port on loopback. So the reader refuses what two readers could understand
 /// differently: a folded field, a line without CR, white space before a colon. It refuses an error at the
@@ -18,7 +18,8 @@ struct HeadReader: Sendable, Redacted {
   /// Whether a value may contain tabs.
   private let takesTabs: Bool
   /// The bytes of the present line so far.
-  private(set) var line: [UInt8] = []
+  private var line: [UInt8] = []
+  private var endsWithCR = false
   /// The bytes of the present head so far.
   private(set) var bytes = 0
   /// The fields of the present head so far; nil until its request line has ended.
@@ -32,27 +33,44 @@ struct HeadReader: Sendable, Redacted {
 
   var description: String { "<head of a request>" }
 
-  /// Whether the present line is the request line.
-  var isAtStart: Bool { fields == nil }
-
-  /// - Returns: what a line says that ends with this byte.
-  mutating func take(_ byte: UInt8) throws(EndpointRefusal) -> Part? {
-    bytes += 1
-    guard bytes <= mostBytes else { throw .headTooLong }
-    if byte == UInt8(ascii: "\n") {
-      guard line.last == UInt8(ascii: "\r") else { throw .lineEnd }
-      line.removeLast()
-      defer { line.removeAll(keepingCapacity: true) }
-      return try endLine()
+  /// Reads up to the end of a line, and moves `position` after the bytes that it has read.
+  ///
+  /// - Parameter checkStart: checks the request line so far, after each of its bytes.
+  /// - Returns: what the line says; nil if it has not ended.
+  mutating func next(
+    in chunk: borrowing Span<UInt8>, from position: inout Int,
+    checkStart: ([UInt8]) throws(EndpointRefusal) -> Void
+  ) throws(EndpointRefusal) -> Part? {
+    while position < chunk.count {
+      let byte = chunk[position]
+      position += 1
+      if byte == UInt8(ascii: "\n") { return try endLine() }
+      try take(byte)
+      if fields == nil { try checkStart(line) }
     }
-    guard line.last != UInt8(ascii: "\r") else { throw .lineEnd }
-    let isText = byte >= 0x20 && byte != 0x7F || byte == UInt8(ascii: "\r")
-    guard isText || byte == UInt8(ascii: "\t") && takesTabs else { throw .controlByte }
-    line.append(byte)
     return nil
   }
 
+  private mutating func take(_ byte: UInt8) throws(EndpointRefusal) {
+    try count()
+    guard !endsWithCR else { throw .lineEnd }
+    endsWithCR = byte == UInt8(ascii: "\r")
+    let isText = byte >= 0x20 && byte != 0x7F || endsWithCR
+    guard isText || byte == UInt8(ascii: "\t") && takesTabs else { throw .controlByte }
+    line.append(byte)
+  }
+
+  private mutating func count() throws(EndpointRefusal) {
+    bytes += 1
+    guard bytes <= mostBytes else { throw .headTooLong }
+  }
+
   private mutating func endLine() throws(EndpointRefusal) -> Part {
+    try count()
+    guard endsWithCR else { throw .lineEnd }
+    endsWithCR = false
+    line.removeLast()
+    defer { line.removeAll(keepingCapacity: true) }
     guard let fields else {
       self.fields = 0
       return .requestLine(line)

@@ -37,9 +37,9 @@ public struct BrowserRequest: Sendable, Equatable, Redacted {
     var head = HeadReader(mostBytes: headBytes, mostFields: mostFields, takesTabs: true)
     var line: (isGet: Bool, target: Secret)?
     var host: [UInt8]?
-    for byte in bytes {
-      switch try head.take(byte) {
-      case nil: guard line != nil || mayBegin(head.line) else { throw .notARequest }
+    var position = 0
+    while let part = try head.next(in: bytes.span, from: &position, checkStart: checkStart) {
+      switch part {
       case .requestLine(let text): line = try requestLine(text)
       case .field(let name, let value):
         guard name.elementsEqual("host".utf8) else { continue }
@@ -53,10 +53,12 @@ public struct BrowserRequest: Sendable, Equatable, Redacted {
     return nil
   }
 
-  /// Whether the bytes begin like a request. Other protocols already differ in their first byte.
-  private static func mayBegin(_ line: [UInt8]) -> Bool {
+  /// Checks that the bytes begin like a request. Other protocols already differ in their first byte.
+  private static func checkStart(_ line: [UInt8]) throws(EndpointRefusal) {
     let method = line.prefix { $0 != UInt8(ascii: " ") }
-    return (1...longestMethod).contains(method.count) && method.allSatisfy(\.isUppercase)
+    guard (1...longestMethod).contains(method.count), method.allSatisfy(\.isUppercase) else {
+      throw .notARequest
+    }
   }
 
   private static let longestMethod = 20
