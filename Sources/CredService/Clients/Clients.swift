@@ -191,10 +191,9 @@ final class Clients {
       guard let reply = session.reply else { return turn.refuse(.nothingHeld) }
       return give(reply, turn)
     }
-    guard let credentials = session.machine.credentials?.credentials,
-      let reply = http.closes
-        ? EndpointReply.credentials(credentials, closes: true) : session.endpointReply
-    else { return Self.send(.error(.nothingHeld), to: turn.client, closes: true) }
+    guard let reply = session.endpointReply(closes: http.closes) else {
+      return Self.send(.error(.nothingHeld), to: turn.client, closes: true)
+    }
     countAnswer(turn)
     Self.send(reply, to: turn.client, closes: http.closes)
   }

@@ -70,7 +70,7 @@ final class HTTPClients {
     _ request: EndpointRequest, _ client: Client, _ state: HTTPState, _ now: Instant
   ) -> Bool {
     guard let last = state.answered, now < last.session.quietUntil, now < last.until,
-      last.request == request, let reply = last.session.endpointReply
+      last.request == request, let reply = last.session.endpointReply(closes: request.closes)
     else { return false }
     if last.session.usedCredentials != last.session.credentialsNumber {
       sessions.markUsed(last.session, now)

@@ -132,11 +132,13 @@ package final class Session {
     return replies.line
   }
 
-  /// The answer of the endpoint on a connection that stays open.
-  var endpointReply: EndpointReply? {
-    if replies.http == nil {
+  /// The answer of the endpoint; nil without credentials.
+  ///
+  /// - Parameter closes: whether the connection is closed after it.
+  func endpointReply(closes: Bool) -> EndpointReply? {
+    if replies.http?.closes != closes {
       replies.http = machine.credentials.map {
-        EndpointReply.credentials($0.credentials, closes: false)
+        EndpointReply.credentials($0.credentials, closes: closes)
       }
     }
     return replies.http
