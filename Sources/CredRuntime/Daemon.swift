@@ -20,7 +20,7 @@ public final class Daemon {
   let server: SocketServer
   private let clock: SystemClock
   private let crypto: CryptoLibrary
-  private(set) var endpoint: Endpoint?
+  private(set) var endpoint: HTTPEndpoint?
   private let sockets: SocketSections
   /// The endpoint's sockets, for `status`.
   private var otherListeners: [ListenerReport] = []
@@ -107,7 +107,7 @@ public final class Daemon {
       + passed.tokens.map { ListenerReport(.tokens, boundTo: $0) }
     followSections()
     if !passed.isEmpty {
-      endpoint = try Endpoint(
+      endpoint = try HTTPEndpoint(
         passed, loop: loop, service: service, clock: clock, background: background, crypto: crypto,
         runtimeDirectory: options.runtimeDirectory, log: log)
     }
@@ -261,7 +261,7 @@ final class IdleExit {
   private let retry: Duration
   private let loop: EventLoop
   private let server: SocketServer
-  private let endpoint: Endpoint?
+  private let endpoint: HTTPEndpoint?
   private let isBusy: () -> Bool
   /// Until when the daemon must remember what users have tried.
   private let countsUntil: () -> Instant?
@@ -275,7 +275,7 @@ final class IdleExit {
 
   /// - Parameter end: returns whether the daemon ends.
   init(
-    loop: EventLoop, server: SocketServer, endpoint: Endpoint?, retry: Duration = .seconds(60),
+    loop: EventLoop, server: SocketServer, endpoint: HTTPEndpoint?, retry: Duration = .seconds(60),
     isBusy: @escaping () -> Bool, countsUntil: @escaping () -> Instant?,
     end: @escaping () -> Bool
   ) throws(SystemError) {

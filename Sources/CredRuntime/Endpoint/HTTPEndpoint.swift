@@ -36,7 +36,7 @@ public struct EndpointSockets: Sendable {
 }
 
 /// The endpoint and the token socket of a daemon.
-final class Endpoint {
+final class HTTPEndpoint {
   private let server: EndpointServer?
   private let tokens: TokenServer?
   private let log: Logger
