@@ -42,48 +42,9 @@ struct CallQueues {
 
   // MARK: Which queue
 
-  /// The queue of a call; nil for a call that reaches no upstream.
-  ///
-  /// - Parameter place: where a call at a backend goes.
-  mutating func queue(for request: CallRequest, at place: PoolPlace) -> CallQueue? {
-    let profile = request.profile
-    switch request.call {
-    case .readTokenFile, .renewSource:
-      return nil
-    case .signIn, .tokenCallback:
-      return profile.backend.map { queue(of: $0) }
-    case .renewProviderTokens(let session, _):
-      return profile.giving(session).backend.map { queue(of: $0, at: place) }
-    case .getID:
-      return profile.identityPool.map { queue("GetId", $0.cognito.host, settings.getIDRate) }
-    case .getOpenIDToken:
-      return profile.identityPool.map { queueOfOpenIDTokens($0) }
-    case .getCredentials:
-      return profile.identityPool.map { queueOfCredentials($0) }
-    case .assumeRole:
-      return (profile.identityPool?.sts ?? profile.directRole?.sts).map { queueOfRoles($0) }
-    case .derive(let source):
-      return profile.derivation.map { queue(of: $0, $0.account(of: source)) }
-    }
-  }
-
-  mutating func queueOfOpenIDTokens(_ pool: PlacedIdentityPool) -> CallQueue {
-    queue("GetOpenIdToken", pool.cognito.host, settings.getOpenIDTokenRate)
-  }
-
-  mutating func queueOfCredentials(_ pool: PlacedIdentityPool) -> CallQueue {
-    queue("GetCredentialsForIdentity", pool.cognito.host, settings.getCredentialsRate)
-  }
-
+  /// All profiles assume roles by web identity at one STS in one queue.
   mutating func queueOfRoles(_ sts: STS) -> CallQueue {
     queue("AssumeRoleWithWebIdentity", sts.host, settings.assumeRoleRate, .sts)
-  }
-
-  /// STS throttles the account of the credentials that sign, whatever they ask for.
-  mutating func queue(of derivation: Derivation, _ account: String?) -> CallQueue {
-    queue(
-      "AssumeRole and GetScopedCredentials", derivation.sts.host, settings.assumeRoleRate, .sts,
-      account: account ?? "")
   }
 
   /// The replica of a user pool has its own outages.
@@ -94,7 +55,8 @@ struct CallQueues {
       Admission.Policy(rate: backend.rateLimit, width: backend.maxParallel))
   }
 
-  private mutating func queue(
+  /// - Parameter account: of AWS, where a limit holds for it alone.
+  mutating func queue(
     _ operation: String, _ host: AWSHost, _ rate: Rate,
     _ upstream: Upstream = .cognitoIdentity, account: String = ""
   ) -> CallQueue {

@@ -18,7 +18,7 @@ struct CognitoExchanges: BackendExchanges {
     let signed = clock.now(at: host.url)
     var request = UpstreamRequest(
       try request(query, user, found.signer, crypto, host, at: signed),
-      AWSExchanges.settings(of: called.profile, at: origin), to: upstream,
+      .aws(at: origin, caFile: called.profile.settings.caFile), to: upstream,
       secrets: query.logins.logins.map(\.token))
     // It is Cognito that answers, whoever's the signature is.
     request.tellsTime = true

@@ -13,8 +13,6 @@ final class Sender {
   private let developerCredentials: DeveloperCredentialsCache
   private let backendClocks: BackendClocks
 
-  /// If an exchange takes longer, it fails and is tried again.
-  static let awsTimeout: Duration = .seconds(10)
   /// How long work on a thread may take, including the wait for the work of other sign-ins.
   private static let proofTimeout: Duration = .seconds(10)
 

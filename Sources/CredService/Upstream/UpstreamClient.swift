@@ -58,6 +58,7 @@ package final class UpstreamClient: UpstreamPerforming {
   ) {
     let (replicas, renewal) = (memory.replicas, renewal(request))
     let place = renewal.map { replicas.first($0) } ?? .primary
+    let calls = request.profile.calls(memory)
     let admission = Admission.Call(
       id: request.id, profile: request.profile.settings.name, isInPerson: request.isInPerson,
       isRetry: request.isRetry, dependsOnUserInput: request.call.dependsOnUserInput,
@@ -65,7 +66,7 @@ package final class UpstreamClient: UpstreamPerforming {
     let terms = RunningCall<UpstreamOutcome>.Terms(
       admission: admission, witness: request.user, choice: renewal
     ) { [unowned self] inputs throws(Unprepared) in
-      try prepared(request, inputs)
+      try prepared(request, calls, inputs)
     } done: { result, place in
       switch (result, renewal) {
       case (.failure(let failure), let renewal?) where place == .replica:
@@ -76,7 +77,22 @@ package final class UpstreamClient: UpstreamPerforming {
         completion(outcome)
       }
     }
-    run(terms, in: turns.queues.queue(for: request, at: place), at: place)
+    run(terms, in: queue(for: request, calls, at: place), at: place)
+  }
+
+  /// The queue of a call; nil for a call that reaches no upstream.
+  private func queue(
+    for request: CallRequest, _ calls: any WayCalls, at place: PoolPlace
+  ) -> CallQueue? {
+    let profile = request.profile
+    switch request.call {
+    case .signIn, .tokenCallback:
+      return profile.backend.map { turns.queues.queue(of: $0) }
+    case .renewProviderTokens(let session, _):
+      return profile.giving(session).backend.map { turns.queues.queue(of: $0, at: place) }
+    default:
+      return calls.queue(of: request.call, in: &turns.queues)
+    }
   }
 
   /// A renewal at a user pool, for its replica; nil for another call.
@@ -89,7 +105,7 @@ package final class UpstreamClient: UpstreamPerforming {
   }
 
   private func prepared(
-    _ request: CallRequest, _ inputs: CallInputs
+    _ request: CallRequest, _ calls: any WayCalls, _ inputs: CallInputs
   ) throws(Unprepared) -> Prepared<UpstreamOutcome> {
     let (profile, user) = (request.profile, request.user)
     switch request.call {
@@ -100,34 +116,23 @@ package final class UpstreamClient: UpstreamPerforming {
       return try backend.exchanges.signIn(username, password, user)
     case .renewProviderTokens(let session, let way):
       guard let backend = CalledBackend(profile.giving(session), memory, inputs) else {
-        throw .failed(.unfitSession(of: profile.upstream))
+        throw .failed(.unfitSession(of: calls.upstream))
       }
       return try backend.exchanges.renew(session, way, user)
     case .tokenCallback(let identityID, let logins, let session, let isForced):
-      guard let backend = CalledBackend(profile, memory, inputs),
-        let provider = profile.settings.developerProvider
-      else { throw .failed(.unfitSession(of: profile.upstream)) }
+      guard let backend = CalledBackend(profile, memory, inputs) else {
+        throw .failed(.unfitSession(of: calls.upstream))
+      }
+      guard let provider = profile.settings.developerProvider else {
+        throw .failed(.unfitSession(of: backend.upstream))
+      }
       let parts = TokenQueryParts(
         identityID: identityID, logins: logins, session: session, isForced: isForced,
         caller: request.caller, isPersonal: request.isPersonal)
       let query = try backend.query(parts, at: provider, for: user)
       return try backend.exchanges.token(query, parts, user)
-    case .readTokenFile: return try profile.tokenOfFile(inputs)
-    case .assumeRole(_, let token) where profile.directRole != nil:
-      guard let direct = DirectExchanges(profile, memory.services) else {
-        throw .failed(.unfitSession(of: .sts))
-      }
-      return try direct.assumeRole(token, for: user)
-    case .getID, .getOpenIDToken, .getCredentials, .assumeRole:
-      guard let aws = AWSExchanges(profile, memory.services) else {
-        throw .failed(.unfitSession(of: .cognitoIdentity))
-      }
-      return try aws.prepared(request.call, for: user, inputs)
-    case .derive(let source):
-      guard let derived = DerivedExchanges(profile, memory) else {
-        throw .failed(.unfitSession(of: .sts))
-      }
-      return try derived.derive(from: source, for: user, inputs)
+    case .readTokenFile, .getID, .getOpenIDToken, .getCredentials, .assumeRole, .derive:
+      return try calls.prepared(request.call, for: user, inputs)
     case .renewSource: preconditionFailure("the service asks a session's source by itself")
     }
   }
@@ -253,9 +258,7 @@ package final class UpstreamClient: UpstreamPerforming {
     for profile in [profile, profile.link].compactMap({ $0 }) {
       places += CalledBackend(profile, memory)?.exchanges.places(turns) ?? []
     }
-    places += AWSExchanges(profile, memory.services)?.places(turns) ?? []
-    places += DirectExchanges(profile, memory.services)?.places(turns) ?? []
-    places += DerivedExchanges(profile, memory)?.places(turns) ?? []
+    places += profile.calls(memory).places(&turns.queues)
     return places + (profile.source.map { self.places(of: $0) } ?? [])
   }
 }
@@ -297,12 +300,6 @@ extension Result where Failure == UpstreamFailure {
 }
 
 extension Profile {
-  /// Where a session of the profile gets what it needs first.
-  fileprivate var upstream: Upstream {
-    if let backend { return .backend(backend.name) }
-    return identityPool == nil ? .sts : .cognitoIdentity
-  }
-
   /// The profile whose backend gave a session's tokens, and so renews them.
   func giving(_ session: ProviderSession) -> Profile {
     link.flatMap { $0.plan.backend.issuer == session.issuer ? $0 : nil } ?? self

@@ -1,23 +1,38 @@
 import CredCore
 
 /// Calls of STS that a source's credentials sign: GetScopedCredentials and AssumeRole.
-struct DerivedExchanges {
+struct DerivedCalls: WayCalls {
   private let profile: Profile
   private let derivation: Derivation
   private let memory: ExchangeMemory
 
-  /// Nil for a profile with an identity of its own.
-  init?(_ profile: Profile, _ memory: ExchangeMemory) {
-    guard let derivation = profile.derivation else { return nil }
+  init(_ profile: Profile, _ derivation: Derivation, _ memory: ExchangeMemory) {
     self.profile = profile
     self.derivation = derivation
     self.memory = memory
   }
 
-  func derive(
-    from source: SourceCredentials, for user: UnixUser, _ inputs: CallInputs
+  var upstream: Upstream { .sts }
+
+  func queue(of call: UpstreamCall, in queues: inout CallQueues) -> CallQueue? {
+    guard case .derive(let source) = call else { return nil }
+    return queue(derivation.account(of: source), in: &queues)
+  }
+
+  /// STS throttles the account of the credentials that sign, whatever they ask for.
+  private func queue(_ account: String?, in queues: inout CallQueues) -> CallQueue {
+    queues.queue(
+      "AssumeRole and GetScopedCredentials", derivation.sts.host, queues.settings.assumeRoleRate,
+      upstream, account: account ?? "")
+  }
+
+  func prepared(
+    _ call: UpstreamCall, for user: UnixUser, _ inputs: CallInputs
   ) throws(Unprepared) -> Prepared<UpstreamOutcome> {
-    let crypto = try inputs.crypto(for: .sts)
+    guard case .derive(let source) = call else {
+      throw .failed(.unfitSession(of: upstream))
+    }
+    let crypto = try inputs.crypto(for: upstream)
     let (host, clock) = (derivation.sts.host, memory.signatureClock)
     let derived: DerivedRequest
     do {
@@ -26,14 +41,14 @@ struct DerivedExchanges {
       throw .failed(.unfitUser(error))
     }
     let signed = clock.now(at: host.url)
-    let request = try Upstream.sts.checked { () throws(InvalidInput) in
+    let request = try upstream.checked { () throws(InvalidInput) in
       try SigV4(source.credentials).sign(
         derived.request, for: host, digests: crypto, now: signed)
     }
     let digest = derived.policy.map { crypto.hexadecimalSHA256(of: $0) }
     // Whether another time of signing may help.
     var isOtherTime = false
-    var exchange = Exchange(request: UpstreamRequest(request, settings, to: .sts)) {
+    var exchange = Exchange(request: UpstreamRequest(request, settings, to: upstream)) {
       reply throws(UpstreamFailure) in
       do throws(UpstreamFailure) {
         return try outcome(of: reply, derived, source, policySHA256: digest)
@@ -68,22 +83,12 @@ struct DerivedExchanges {
     return .derived(credentials, lifetime: credentials.expiration - now)
   }
 
-  /// The server that `check` asks.
-  func places(_ turns: CallTurns) -> [ProbedPlace] {
-    [
-      ProbedPlace(
-        name: "sts", upstream: .sts, url: derivation.sts.host.url,
-        settings: settings.probing,
-        queue: turns.queues.queue(of: derivation, derivation.account))
-    ]
+  private var settings: HTTPSettings {
+    .aws(at: profile.stsOrigin, caFile: derivation.caFile)
   }
 
-  private var settings: HTTPSettings {
-    var settings = HTTPSettings(
-      timeout: Sender.awsTimeout, replyLimit: Limits.Upstream.awsReplyBytes)
-    settings.caFile = derivation.caFile
-    settings.hostOrigin = profile.stsOrigin
-    return settings
+  func places(_ queues: inout CallQueues) -> [ProbedPlace] {
+    [.sts(derivation.sts, settings, queue(derivation.account, in: &queues))]
   }
 }
 

@@ -1,17 +1,30 @@
 import CredCore
 
-/// Exchanges with Cognito Identity and STS.
-struct AWSExchanges {
-  let profile: Profile
-  let pool: PlacedIdentityPool
+/// Calls of Cognito Identity, and in the basic flow of STS, for an identity of a pool.
+struct PoolCalls: WayCalls {
+  private let profile: Profile
+  private let pool: PlacedIdentityPool
   private let services: UpstreamServices
 
-  /// Nil without an identity pool.
-  init?(_ profile: Profile, _ services: UpstreamServices) {
-    guard let pool = profile.identityPool else { return nil }
+  init(_ profile: Profile, _ pool: PlacedIdentityPool, _ services: UpstreamServices) {
     self.profile = profile
     self.pool = pool
     self.services = services
+  }
+
+  var upstream: Upstream { .cognitoIdentity }
+
+  func queue(of call: UpstreamCall, in queues: inout CallQueues) -> CallQueue? {
+    switch call {
+    case .getID: queues.queue("GetId", pool.cognito.host, queues.settings.getIDRate)
+    case .getOpenIDToken:
+      queues.queue("GetOpenIdToken", pool.cognito.host, queues.settings.getOpenIDTokenRate)
+    case .getCredentials:
+      queues.queue(
+        "GetCredentialsForIdentity", pool.cognito.host, queues.settings.getCredentialsRate)
+    case .assumeRole: queues.queueOfRoles(pool.sts)
+    default: nil
+    }
   }
 
   func prepared(
@@ -19,8 +32,9 @@ struct AWSExchanges {
   ) throws(Unprepared) -> Prepared<UpstreamOutcome> {
     let clock = services.clock
     switch call {
+    case .readTokenFile: return try tokenOfFile(profile.settings, inputs)
     case .getID(let logins):
-      let request = try Upstream.cognitoIdentity.checked { () throws(InvalidInput) in
+      let request = try upstream.checked { () throws(InvalidInput) in
         try pool.cognito.getID(
           pool: pool.id, accountID: profile.settings.accountID, logins: logins)
       }
@@ -43,19 +57,18 @@ struct AWSExchanges {
         })
     case .assumeRole(let identityID, let token):
       let request = UpstreamRequest(
-        try roleRequest(token, user, inputs), Self.settings(of: profile, at: profile.stsOrigin),
-        to: .sts, secrets: [token])
+        try roleRequest(token, user, inputs), stsSettings, to: .sts, secrets: [token])
       return .exchange(
         Exchange(request: request) { reply throws(UpstreamFailure) in
           UpstreamOutcome(try STS.credentials(from: reply), identityID, clock)
         })
-    default: preconditionFailure("the others are no calls of an identity pool")
+    default: throw .failed(.unfitSession(of: upstream))
     }
   }
 
   private func cognito(_ request: HTTPRequest, _ logins: LoginsMap) -> UpstreamRequest {
     UpstreamRequest(
-      request, settings, to: .cognitoIdentity, secrets: logins.logins.map(\.token))
+      request, cognitoSettings, to: upstream, secrets: logins.logins.map(\.token))
   }
 
   private func roleRequest(
@@ -78,34 +91,26 @@ struct AWSExchanges {
     }
   }
 
-  /// How Cognito is reached.
-  private var settings: HTTPSettings { Self.settings(of: profile, at: profile.cognitoOrigin) }
-
-  static func settings(of profile: Profile, at origin: HostOrigin) -> HTTPSettings {
-    var settings = HTTPSettings(
-      timeout: Sender.awsTimeout, replyLimit: Limits.Upstream.awsReplyBytes)
-    settings.caFile = profile.settings.caFile
-    settings.hostOrigin = origin
-    return settings
+  private var cognitoSettings: HTTPSettings {
+    .aws(at: profile.cognitoOrigin, caFile: profile.settings.caFile)
   }
 
-  /// The servers that `check` asks.
-  func places(_ turns: CallTurns) -> [ProbedPlace] {
+  private var stsSettings: HTTPSettings {
+    .aws(at: profile.stsOrigin, caFile: profile.settings.caFile)
+  }
+
+  /// The servers that the profile's flow needs.
+  func places(_ queues: inout CallQueues) -> [ProbedPlace] {
     let isBasic = profile.settings.flow == .basic
-    var places = [
-      ProbedPlace(
-        name: "cognito-identity", upstream: .cognitoIdentity, url: pool.cognito.host.url,
-        settings: settings.probing,
-        queue: isBasic
-          ? turns.queues.queueOfOpenIDTokens(pool) : turns.queues.queueOfCredentials(pool))
-    ]
-    if isBasic {
-      places.append(
-        ProbedPlace(
-          name: "sts", upstream: .sts, url: pool.sts.host.url,
-          settings: Self.settings(of: profile, at: profile.stsOrigin).probing,
-          queue: turns.queues.queueOfRoles(pool.sts)))
-    }
-    return places
+    let queue =
+      isBasic
+      ? queues.queue("GetOpenIdToken", pool.cognito.host, queues.settings.getOpenIDTokenRate)
+      : queues.queue(
+        "GetCredentialsForIdentity", pool.cognito.host, queues.settings.getCredentialsRate)
+    let cognito = ProbedPlace(
+      name: "cognito-identity", upstream: upstream, url: pool.cognito.host.url,
+      settings: cognitoSettings.probing, queue: queue)
+    return isBasic
+      ? [cognito, .sts(pool.sts, stsSettings, queues.queueOfRoles(pool.sts))] : [cognito]
   }
 }
