@@ -118,6 +118,13 @@ struct ScriptTests {
     expect(lines.last, equals: "CredNew: 1 questions for a way outside of Ways, 0 before")
   }
 
+  @Test func houseFailsWhereMoreClosuresOutliveTheirCall() throws {
+    let functions = (1...500).map { "func work\($0)(_ body: @escaping () -> Void) {}" }
+    let lines = try house(
+      "CredNew", status: 1, adding: ["Working": functions.joined(separator: "\n")])
+    expect(lines.last?.hasPrefix("@escaping: 500 closures outlive their call, ") == true)
+  }
+
   /// What scripts/house prints of a small tree in that module.
   private func house(
     _ module: String, status: Int32, adding others: [String: String] = [:]

@@ -1,7 +1,7 @@
 import CredCore
 
-/// What was fetched for a call. A step that asks for something else names it in ``wanted``, and is
-/// prepared anew when that is there.
+/// What was fetched for a call. A step of the call that asks for anything else names it in ``wanted``. The
+/// step is prepared anew when that thing is there.
 final class CallInputs {
   /// A thing that a step of a call needs.
   enum Want {
@@ -18,14 +18,15 @@ final class CallInputs {
   /// Where a call at a backend goes.
   let place: PoolPlace
   private(set) var wanted: Want?
-  /// By file, its content; nil for one that did not answer in time.
+  /// The contents of files; nil for a file that did not answer in time.
   var files: [NamedFile: FilesBeingRead.Content?] = [:]
-  /// Nil within, where there is no library.
+  /// The library, once it was asked for; then nil if there is none.
   var crypto: (any Crypto)??
   var signer: Result<DeveloperCredentialsCache.Signer, UpstreamFailure>?
   var documents: [OIDCIssuer: Result<ProviderDiscovery.Known, UpstreamFailure>] = [:]
-  /// Nil within, where the work is overdue.
+  /// The assertion, once it was asked for; then nil if the work is overdue.
   var assertion: Result<ClientAssertion, InvalidInput>??
+  /// The same of a proof.
   var proof: PoolProof.Result??
   /// The provider, once it was found: it stays the same for all requests of a call.
   var provider: ProviderMetadata?

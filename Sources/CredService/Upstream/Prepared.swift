@@ -11,8 +11,8 @@ enum Prepared<Outcome> {
   case outcome(Outcome)
 }
 
-/// Prepares the next step of a call from what was fetched for it. It runs anew after each thing that it
-/// wanted, and when a further request may be sent, so it has no effect.
+/// Prepares the next step of a call from what was fetched for the call. It runs anew after each thing that
+/// it wanted, and when a further request may be sent, so it must not change anything.
 ///
 /// A struct, because Swift 6.2 fails to compile a function with a typed error where any reply may stand.
 struct Preparation<Outcome> {

@@ -217,6 +217,22 @@ struct UpstreamContractTests {
     return id
   }
 
+  @Test func `a step of a sign-in that is withdrawn while a file is read is not sent`() throws {
+    let (fixture, _) = try ServiceFixture.ofUserPool(
+      Configured.userPool(backend: "client_secret_file = /run/secret"))
+    fixture.host.queries.files["/run/secret"] = "secret"
+    fixture.host.background.time[.files] = .seconds(1)
+    var ids = CallIDs()
+    var ends = 0
+    let id = try begin(.converse, fixture, &ids) { ends += 1 }
+    fixture.advance(by: .milliseconds(500))
+    let sent = fixture.host.http.requests.count
+    expect(fixture.upstream.callCount == 1 && fixture.upstream.withdraw(id))
+    fixture.advance(by: .seconds(120))
+    expect(ends == 0 && fixture.host.http.requests.count == sent)
+    expect(fixture.upstream.callCount, equals: 0)
+  }
+
   private func fixture(_ deed: Deed) throws -> ServiceFixture {
     let secret = deed == .signUpWithoutSecret ? "client_secret_file = /run/none" : ""
     let (fixture, pool) = try ServiceFixture.ofUserPool(Configured.userPool(backend: secret))
