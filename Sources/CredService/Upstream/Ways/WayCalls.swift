@@ -15,12 +15,14 @@ protocol WayCalls {
 }
 
 extension Profile {
-  /// The calls of the profile's way. A new way is a folder beside this file, and a line here.
+  /// The calls of the profile's way. A new way is a folder beside this file, and a case here.
   func calls(_ memory: ExchangeMemory) -> any WayCalls {
-    if let derivation { return DerivedCalls(self, derivation, memory) }
-    if let identityPool { return PoolCalls(self, identityPool, memory.services) }
-    if let directRole { return RoleCalls(self, directRole, memory.services) }
-    return TokensCalls(backend)
+    switch way {
+    case .pool(let way): PoolCalls(self, way.pool, memory.services)
+    case .role(let way): RoleCalls(self, way.role, memory.services)
+    case .tokens: TokensCalls(backend)
+    case .derived(let way): DerivedCalls(self, way.derivation, memory)
+    }
   }
 }
 
