@@ -93,7 +93,6 @@ extension ServerLimits {
       connectionsPerUser: Limits.Endpoint.connectionsPerUser)
     limits.accepted = Limits.Endpoint.headTime
     limits.partialLine = Limits.Endpoint.headTime
-    limits.waiting = Limits.Endpoint.headTime
     limits.blockedWrite = Limits.Endpoint.writeTime
     limits.idle = Limits.Endpoint.idleTime
     return limits

@@ -109,13 +109,6 @@ class Connection {
   /// Bytes of an unfinished request, and of requests after one that waits.
   final var unfinishedBytes: Int { partialBytes + unread.count }
 
-  final var phase: ServerLimits.Phase {
-    if backlog > 0 { return .blocked }
-    if isWaiting { return .waiting }
-    if partialBytes > 0 { return .partial }
-    return hasSentData ? .idle : .accepted
-  }
-
   // MARK: Replies
 
   /// Adds to the backlog.

@@ -16,9 +16,8 @@ public struct ServerLimits: Sendable, Equatable {
   var blockedWrite: Duration = .seconds(30)
   /// A client must begin its first request within this time, if there is a limit.
   var accepted: Duration?
-  /// A client whose request has no answer after this time is disconnected, if there is a limit.
-  var waiting: Duration?
-  /// A client must begin its next request within this time, if there is a limit.
+  /// A client must begin its next request within this time after the last one, or after its answer, if
+  /// there is a limit.
   var idle: Duration?
   /// How often deadlines are checked, while there are any.
   var stallCheck: Duration = .seconds(1)
@@ -42,11 +41,9 @@ public struct ServerLimits: Sendable, Equatable {
     case accepted
     /// A request has begun and has not ended.
     case partial
-    /// A request waits for its answer.
-    case waiting
     /// The client does not take its replies.
     case blocked
-    /// All requests have their answers.
+    /// All requests have their answers, or will get them.
     case idle
   }
 
@@ -55,7 +52,6 @@ public struct ServerLimits: Sendable, Equatable {
     switch phase {
     case .accepted: accepted
     case .partial: partialLine
-    case .waiting: waiting
     case .blocked: blockedWrite
     case .idle: idle
     }

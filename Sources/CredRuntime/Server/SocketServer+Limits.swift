@@ -97,7 +97,14 @@ extension SocketServer {
   /// Sets the deadline of the phase in which the connection is, if that has just begun. One that goes on
   /// keeps its deadline.
   func updateDeadline(_ connection: any FramedConnection, _ now: Instant) {
-    let phase = connection.phase
+    let phase: ServerLimits.Phase =
+      if connection.backlog > 0 {
+        .blocked
+      } else if connection.partialBytes > 0 {
+        .partial
+      } else {
+        connection.hasSentData ? .idle : .accepted
+      }
     guard phase != connection.timedPhase else { return }
     connection.timedPhase = phase
     deadlines.set(limits.time(of: phase).map { now + $0 }, of: connection.token)
@@ -110,7 +117,7 @@ extension SocketServer {
   /// Ends the connection of that token, because its phase takes too long.
   func endOverdue(_ token: UInt64) {
     guard let connection = table[token] else { return }
-    guard connection.phase == .partial else { return close(connection) }
+    guard connection.timedPhase == .partial else { return close(connection) }
     refuse(connection, with: connection.refusalOfLate())
   }
 }
