@@ -68,13 +68,14 @@ struct LogHandlerTests {
   /// The keys that the daemon's sources write as metadata. Nothing else there has their form.
   private static func metadataKeys(below root: URL) throws -> Set<String> {
     var keys: Set<String> = []
-    for module in ["CredService", "CredRuntime", "credd"] {
+    for module in ["CredCore/Ways", "CredService", "CredRuntime", "credd"] {
       let folder = root.appending(path: "Sources/\(module)")
       let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
       for name in names where name.hasSuffix(".swift") {
         let source = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
         for pattern in [
           /"([a-z_]+)": "/, /metadataKey: "([a-z_]+)"/, /(?:metadata|\$0)\["([a-z_]+)"\]/,
+          /origin(?: = )?\["([a-z_]+)"/,
         ] {
           keys.formUnion(source.matches(of: pattern).map { String($0.output.1) })
         }
