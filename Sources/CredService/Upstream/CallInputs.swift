@@ -33,6 +33,14 @@ final class CallInputs {
 
   init(at place: PoolPlace = .primary) { self.place = place }
 
+  /// Forgets what was fetched, because a request that is made once more is prepared anew. A later step of
+  /// the call may hold these inputs, so they stay the same object.
+  func beginAnew() {
+    (wanted, crypto, signer, assertion, proof, provider) = (nil, nil, nil, nil, nil, nil)
+    files = [:]
+    documents = [:]
+  }
+
   private func want(_ want: Want) -> Unprepared {
     wanted = want
     return .wanting

@@ -77,7 +77,9 @@ final class RunningCall<Outcome>: TurnTaking {
   }
 
   private func fetch() {
-    guard let wanted = inputs.wanted else { return }
+    guard let wanted = inputs.wanted else {
+      preconditionFailure("a step wants something of other inputs")
+    }
     guard case .document(let issuer, let exchange) = wanted else {
       return sender.fetch(wanted, for: inputs) { [self] in goOn() }
     }
@@ -116,7 +118,8 @@ final class RunningCall<Outcome>: TurnTaking {
     sender.send(exchange) { [self] result in
       guard let failure = result.failure?.following(first) else { return take(result) }
       guard first != nil || !exchange.isRepeated(failure) else {
-        (first, inputs) = (failure, CallInputs(at: inputs.place))
+        first = failure
+        inputs.beginAnew()
         return goOn()
       }
       take(exchange.meaning(failure).map { .success($0) } ?? .failure(failure))

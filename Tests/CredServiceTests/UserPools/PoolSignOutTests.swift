@@ -267,6 +267,26 @@ struct PoolSignOutTests {
       pool.operations, equals: ["GetTokensFromRefreshToken", "InitiateAuth", "GlobalSignOut"])
   }
 
+  /// What a later step needs is fetched, though an earlier request was made twice.
+  @Test func anOlderPoolIsSignedOutOfAfterALostReply() throws {
+    let (fixture, pool) = try ServiceFixture.ofUserPool(
+      Configured.userPool(profile: "vend_tokens = access"))
+    try fixture.signInAtPool()
+    pool.faults["GlobalSignOut"] = [
+      FakePool.refusal("NotAuthorizedException", "Access Token has been revoked")
+    ]
+    pool.faults["GetTokensFromRefreshToken"] = [
+      .failure(.reset), FakePool.refusal("UnknownOperationException", ""),
+    ]
+    expect(try fixture.ask(#"{"op":"logout","global":true}"#).state, equals: "signedOut")
+    expect(
+      pool.operations,
+      equals: [
+        "GlobalSignOut", "GetTokensFromRefreshToken", "GetTokensFromRefreshToken", "InitiateAuth",
+        "GlobalSignOut",
+      ])
+  }
+
   // MARK: Tokens that lose their session otherwise
 
   @Test func theTokensOfARemovedProfileAreRevoked() throws {
